@@ -5,24 +5,21 @@ import { Effects } from "../../protocol/fork.ts";
 import { parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { toValue } from "../../protocol/value.ts";
-import { isSettledAs, readFinding, settleCall, unsettledCall } from "../client/finding.ts";
+import { settleFound } from "../bulk/settle.ts";
+import { readFinding } from "../client/finding.ts";
 import { forkBegun } from "../client/fork-begun.ts";
 import { newestLetter } from "../client/refusal.ts";
-import { readRegistry, viewingBy } from "../client/registry.ts";
 import type { ClientDeps } from "../client/send.ts";
 import { signalSaga } from "../client/signal.ts";
 import { startFork } from "../client/start.ts";
 import { castVote } from "../client/vote.ts";
 import { takingHosts } from "../deployments/served.ts";
-import { readView } from "../views/view.ts";
-import type { CancelledDocument, ForkedAnswer, VoteBody } from "./documents.ts";
+import { membersOf, nameMax, reasonMax, textIn } from "./body.ts";
+import type { ForkedAnswer, VoteBody } from "./documents.ts";
 import type { Who } from "./guard.ts";
 import type { MeshTeller } from "./mesh.ts";
-import type { Asking } from "./questions.ts";
 
 const votes: readonly string[] = ["approve", "deny", "answer", "edit"] satisfies VoteBody["vote"][];
-const nameMax = 200;
-const reasonMax = 4_000;
 const instructionsMax = 100_000;
 /** As long as an id may be. */
 const sagaIdMax = 64;
@@ -78,12 +75,7 @@ export async function settle(deps: ClientDeps, who: Who, saga: SagaId, said: unk
   const intent = parseIntentId(textIn(body, "intent", nameMax) ?? "");
   const finding = readFinding(toValue(body["finding"] ?? null));
   if (finding === undefined) throw new MeshError("USAGE", "a finding says whether it happened");
-  const voter = voterIn(who, body);
-  const registered = await readRegistry(deps.ports.registry);
-  const view = await readView(deps.ports, saga, viewingBy(registered));
-  if (isSettledAs(view, intent, finding)) return;
-  const unsettled = unsettledCall(view, intent, finding);
-  await settleCall(deps, registered, { saga, ...unsettled }, finding, voter);
+  await settleFound(deps, { saga, intent }, finding, voterIn(who, body));
 }
 
 /**
@@ -134,27 +126,4 @@ export async function settleLetter(mesh: MeshTeller, seq: number, said: unknown)
   const how = membersOf(said)["do"];
   if (how !== "retry" && how !== "drop") throw new MeshError("USAGE", "a letter is sent again or dropped");
   await mesh.settle(seq, how);
-}
-
-/** Cancels the sagas that a person was shown. Throws USAGE, BAD_ID. */
-export async function cancelAll(asking: Asking, said: unknown): Promise<CancelledDocument> {
-  const body = membersOf(said);
-  const sagas = body["sagas"];
-  if (!Array.isArray(sagas) || !sagas.every((one): one is string => typeof one === "string"))
-    throw new MeshError("USAGE", "sagas is a list of ids");
-  return asking.cancel(sagas, textIn(body, "reason", reasonMax));
-}
-
-function membersOf(said: unknown): Readonly<Record<string, unknown>> {
-  if (typeof said === "object" && said !== null && !Array.isArray(said))
-    return said as Record<string, unknown>;
-  throw new MeshError("USAGE", "expected an object");
-}
-
-/** An empty text is none. */
-function textIn(body: Readonly<Record<string, unknown>>, key: string, most: number): string | undefined {
-  const value = body[key];
-  if (value === undefined || value === "") return undefined;
-  if (typeof value === "string" && value.length <= most) return value;
-  throw new MeshError("USAGE", `${key} is a text of at most ${most} characters`);
 }

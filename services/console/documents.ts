@@ -9,6 +9,8 @@ import type { LetterDocument } from "../../protocol/documents/letter.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
 import type { TaskDetailDocument, TaskDocument } from "../../protocol/documents/task.ts";
 import type { WhySentence } from "../../protocol/documents/why.ts";
+import type { ThrottleStanding } from "../../protocol/throttle.ts";
+import type { BulkRow } from "../bulk/act.ts";
 
 /** `GET /api/sagas/<id>/turns/<n>`: as the ledger has it. */
 export type { Turn } from "../../protocol/turn.ts";
@@ -62,6 +64,18 @@ export interface SagaCounts {
 export interface SagaDocument extends Omit<InspectDocument, "intents" | "events"> {
   /** How many turns its ledger has, where not all are told of. */
   readonly of?: number;
+}
+
+/** `GET /api/sagas/<id>/memory`: an agent's working memory, as a host last kept it. */
+export interface MemoryDocument {
+  /** Turns of its ledger. */
+  readonly of: number;
+  /** Absent where it is not known, or there is none. */
+  readonly memory?: unknown;
+  /** After which turn it was so. */
+  readonly turn?: number;
+  /** Why it is absent. */
+  readonly why?: string;
 }
 
 /** One thing that happened, or was decided and took its time. */
@@ -223,8 +237,10 @@ export interface ForkedAnswer {
   readonly begun: boolean;
 }
 
-/** `GET /api/found?filter=`: the sagas that a filter means, the last change first. */
+/** `GET /api/found?filter=`: the sagas that a filter means, the last change first; with `sort=cost` the dearest. */
 export interface FoundDocument {
+  /** When it was asked. */
+  readonly at: number;
   readonly rows: readonly FoundSaga[];
   /** There are more. */
   readonly isCut: boolean;
@@ -242,19 +258,37 @@ export interface FoundSaga {
   readonly error: string;
 }
 
-/** `POST /api/cancelled`: these very sagas are to undo what they did, and end. */
-export interface CancelBody {
-  readonly sagas: readonly string[];
-  readonly reason?: string;
+/** What can be done to many sagas. */
+export type BulkKind = "cancel" | "settle" | "retry" | "archive";
+
+export type { BulkRow } from "../bulk/act.ts";
+
+/** `GET /api/bulk/<kind>?filter=`: what would be done; `POST`: what came of it. */
+export interface BulkDocument {
+  readonly rows: readonly BulkRow[];
+  /** The filter means more sagas than these. */
+  readonly isCut: boolean;
+  /** Where sagas are archived to, on the machine of the console. */
+  readonly folder?: string;
 }
 
-export interface CancelledDocument {
-  readonly stored: number;
-  readonly refused: readonly { readonly saga: string; readonly because: string }[];
+/** `POST /api/bulk/<kind>`, of one kind the members that it takes. */
+export interface BulkBody {
+  /** A hundred at most, of those that were shown. */
+  readonly items: readonly Pick<BulkRow, "saga" | "intent" | "letter">[];
+  /** What repeats of a cancellation are known by. */
+  readonly id?: string;
+  readonly reason?: string;
+  readonly finding?: FindingBody["finding"];
+  readonly by?: string;
+  /** How many days ago a saga must have ended to be archived. */
+  readonly days?: number;
 }
 
 /** `GET /api/cost?days=`. */
 export interface CostDocument {
+  /** When it was asked. */
+  readonly at: number;
   /** The first day that counts, in UTC. */
   readonly since: string;
   /** In order; a day on which nothing was spent is absent. */
@@ -291,9 +325,36 @@ export interface MeshDocument {
     readonly draining: boolean;
     readonly serves: readonly { readonly name: string; readonly version: number; readonly hash: string }[];
   }[];
+  /** Tools and models of which something is held back now, or would be. */
+  readonly throttles: readonly ThrottleStanding[];
   /** The newest first; `lettersInAll` says whether there are more. */
   readonly letters: readonly LetterDocument[];
   readonly lettersInAll: number;
+}
+
+/** `GET /api/latencies`: how long calls took that ended within the last hour. What people were asked about, or the outside was, is not among them. */
+export interface LatenciesDocument {
+  /** When it was asked. */
+  readonly at: number;
+  /** There were more calls: these are of the newest. */
+  readonly isCut: boolean;
+  readonly tools: Latencies;
+  readonly models: Latencies;
+}
+
+/** Milliseconds from the decision to the result on the ledger, waiting for whoever performs it among them. */
+export interface Latencies {
+  /** Of each five minutes, the oldest first; absent where nothing ended. */
+  readonly over: readonly { readonly p50?: number; readonly p95?: number }[];
+  /** Those that most calls were of first. */
+  readonly names: readonly {
+    readonly name: string;
+    readonly calls: number;
+    readonly failed: number;
+    readonly p50: number;
+    readonly p95: number;
+    readonly longest: number;
+  }[];
 }
 
 /** `GET /api/letters/<number>`: one whole. */

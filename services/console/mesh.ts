@@ -5,10 +5,17 @@
  */
 import type { DoctorDocument } from "../../protocol/documents/doctor.ts";
 import type { LetterDocument } from "../../protocol/documents/letter.ts";
-import { headers } from "../../protocol/subjects.ts";
-import { dropLetter, type Letter, readLetter, readLetters, retryLetter } from "../client/dead.ts";
+import {
+  dropLetter,
+  type Letter,
+  readLetter,
+  readLetters,
+  retryLetter,
+  sagaOfLetter,
+} from "../client/dead.ts";
 import type { ClientDeps } from "../client/send.ts";
 import { livingHosts } from "../deployments/served.ts";
+import { standingOf } from "../throttle/standing.ts";
 import type { MeshDocument } from "./documents.ts";
 
 /** Looks at the mesh as `sagamesh doctor` does. What cannot be reached is a finding. */
@@ -32,10 +39,12 @@ export function createMeshTeller(deps: ClientDeps, examine: Examine): MeshTeller
   const { ports, clock } = deps;
   let looked: { readonly at: number; readonly document: Promise<MeshDocument> } | undefined;
   const look = async (): Promise<MeshDocument> => {
-    const [doctor, letters, hosts] = await Promise.all([
+    const [doctor, letters, hosts, throttles, now] = await Promise.all([
       examine(),
       readLetters(deps),
       livingHosts(ports.membership),
+      ports.throttles.list(),
+      ports.claims.now(),
     ]);
     return {
       at: clock.now(),
@@ -45,6 +54,7 @@ export function createMeshTeller(deps: ClientDeps, examine: Examine): MeshTeller
         draining,
         serves: serves.map(({ name, version, hash }) => ({ name, version, hash })),
       })),
+      throttles: standingOf(throttles, now),
       letters: letters.slice(-lettersMax).reverse().map(documentOf),
       lettersInAll: letters.length,
     };
@@ -79,7 +89,8 @@ function bodyOf({ data }: Letter): string {
   return text.length <= bodyMax ? text : `${text.slice(0, bodyMax).toWellFormed()}…`;
 }
 
-function documentOf({ seq, source, subject, code, reason, at, headers: fields }: Letter): LetterDocument {
-  const saga = fields[headers.saga] ?? (subject.startsWith("saga.") ? subject.split(".")[1] : undefined);
+function documentOf(letter: Letter): LetterDocument {
+  const { seq, source, subject, code, reason, at } = letter;
+  const saga = sagaOfLetter(letter);
   return { letter: seq, source, subject, code, reason, at, ...(saga === undefined ? {} : { saga }) };
 }

@@ -3,7 +3,9 @@
  */
 import type { ClientDeps } from "../client/send.ts";
 import type { Log } from "../process/log.ts";
+import type { ArchivePlace } from "./bulk.ts";
 import { createChanges } from "./changes.ts";
+import type { Remembering } from "./memory.ts";
 import { createMeshTeller, type Examine } from "./mesh.ts";
 import { createAsking, type Tables } from "./questions.ts";
 import { createReadings } from "./readings.ts";
@@ -16,6 +18,8 @@ import type { ConsoleServing } from "./server.ts";
 export interface Looks {
   readonly examine: Examine;
   readonly tables: Tables;
+  readonly archives: ArchivePlace;
+  readonly remembering: Remembering;
 }
 
 /** Nothing is read before it is asked for. */
@@ -23,11 +27,12 @@ export function consoleOn(
   deps: ClientDeps,
   me: Served["me"],
   log: Log,
-  { examine, tables }: Looks,
+  { examine, tables, archives, remembering }: Looks,
 ): ConsoleServing {
   const finder = createSagaFinder(deps);
-  const teller = createSagaTeller(deps, createReadings(deps.ports));
+  const teller = createSagaTeller(deps, createReadings(deps.ports), remembering);
   const mesh = createMeshTeller(deps, examine);
   const asking = createAsking(deps, teller, tables);
-  return { deps, me, finder, teller, mesh, asking, changes: createChanges(deps, finder, log), log };
+  const changes = createChanges(deps, finder, log);
+  return { deps, me, finder, teller, mesh, asking, archives, changes, log };
 }

@@ -3,19 +3,19 @@
  * ledgers.
  *
  * XQ1 What a person wrote is a value beside a statement, never a part of it.
- * XQ2 Sagas are cancelled by the ids that a person was shown, so that none is that came to be meant since.
  */
 import type { Amounts } from "../../protocol/budget.ts";
-import { describeError, MeshError } from "../../protocol/errors.ts";
 import { maxOf } from "../../protocol/extremes.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
+import type { Meant } from "../bulk/act.ts";
+import { meantIn, meantWhere } from "../bulk/meant.ts";
 import { readRegistry } from "../client/registry.ts";
 import type { ClientDeps } from "../client/send.ts";
-import { signalSaga } from "../client/signal.ts";
 import type { Answer } from "../tables/ask.ts";
-import { type Dialect, filterOf, sagasWhere, type Where } from "../tables/filter-sql.ts";
+import { type Dialect, filterOf, type SagaOrder, sagasWhere, type Where } from "../tables/filter-sql.ts";
 import type { Cell } from "../tables/rows.ts";
-import type { CancelledDocument, CostDocument, FoundDocument, NearBudget, Spent } from "./documents.ts";
+import type { CostDocument, FoundDocument, LatenciesDocument, NearBudget, Spent } from "./documents.ts";
+import { callsMax, latelyEnded, latenciesOf, timeOf } from "./latencies.ts";
 import type { SagaTeller } from "./saga.ts";
 
 /** The tables of a mesh, filled up to now when they are asked. */
@@ -29,12 +29,14 @@ export interface Tables {
 }
 
 export interface Asking {
-  /** The sagas that a filter means, the last change first. Throws USAGE with the condition that is wrong. */
-  find(filter: string): Promise<FoundDocument>;
+  /** The sagas that a filter means, the last change first, or the dearest. Throws USAGE with the condition that is wrong. */
+  find(filter: string, order?: SagaOrder): Promise<FoundDocument>;
   /** What was spent in the last so many days, today among them. */
   cost(days: number): Promise<CostDocument>;
-  /** XQ2. Has sagas undo what they did and end. One that cannot be hinders no other. Throws USAGE for more than can be at once. */
-  cancel(sagas: readonly string[], reason: string | undefined): Promise<CancelledDocument>;
+  /** How long calls of tools and models took in the last hour. */
+  latencies(): Promise<LatenciesDocument>;
+  /** The sagas that a filter means, for who is to act on them; `isCut`: it means more. Throws USAGE with the condition that is wrong. */
+  meant(filter: string): Promise<{ readonly meant: readonly Meant[]; readonly isCut: boolean }>;
 }
 
 const foundMax = 500;
@@ -48,11 +50,13 @@ const dayMs = 86_400_000;
 export function createAsking(deps: ClientDeps, teller: SagaTeller, tables: Tables): Asking {
   const { clock } = deps;
   return {
-    find: async (filter) => {
+    find: async (filter, order) => {
+      const at = clock.now();
       const shown = "saga, agent, version, status, updated, turns, cost, coalesce(error, '')";
-      const meant = sagasWhere(filterOf(filter, clock.now()), shown, tables.dialect);
+      const meant = sagasWhere(filterOf(filter, at), shown, tables.dialect, order);
       const [found] = await tables.ask([meant], foundMax);
       return {
+        at,
         isCut: found?.isCut === true,
         rows: rowsOf(found).map(([saga, name, version, status, updated, turns, cost, error]) => ({
           ...{ saga: text(saga), name: text(name), version: number(version), status: text(status) },
@@ -61,30 +65,28 @@ export function createAsking(deps: ClientDeps, teller: SagaTeller, tables: Table
       };
     },
     cost: async (days) => {
-      const since = new Date(clock.now() - (days - 1) * dayMs).toISOString().slice(0, 10);
+      const at = clock.now();
+      const since = new Date(at - (days - 1) * dayMs).toISOString().slice(0, 10);
       const asked = (["day", "agent", "model"] as const).map((column) => spentBy(column, since));
       const [perDay, agents, models, running] = await tables.ask([...asked, runningSagas], groupsMax);
       const near = await nearTheirEnd(deps, teller, rowsOf(running));
       return {
-        since,
+        ...{ at, since },
         days: spentIn(perDay).reverse(),
         agents: spentIn(agents),
         models: spentIn(models),
         near,
       };
     },
-    cancel: async (sagas, reason) => {
-      if (sagas.length > foundMax)
-        throw new MeshError("USAGE", `at most ${foundMax} sagas are cancelled at once`);
-      const ids = sagas.map((one) => parseSagaId(one));
-      const refused: { saga: string; because: string }[] = [];
-      for (const saga of ids) {
-        const data = { reason: reason ?? `cancelled by ${deps.from}` };
-        await signalSaga(deps, saga, { name: "cancel", data }).catch((error: unknown) =>
-          refused.push({ saga, because: describeError(error) }),
-        );
-      }
-      return { stored: ids.length - refused.length, refused };
+    latencies: async () => {
+      const at = clock.now();
+      const [lately = { rows: [], isCut: false }] = await tables.ask([latelyEnded(at)], callsMax);
+      return latenciesOf(lately, at);
+    },
+    meant: async (filter) => {
+      const asked = meantWhere(filter, clock.now(), tables.dialect);
+      const [found = { rows: [], isCut: false }] = await tables.ask([asked], foundMax);
+      return { meant: meantIn(found), isCut: found.isCut };
     },
   };
 }
@@ -166,5 +168,3 @@ const limitsOf = (
 
 const text = (cell: Cell | undefined): string => String(cell ?? "");
 const number = (cell: Cell | undefined): number => Number(cell ?? 0);
-/** The tables' times are UTC without a zone. */
-const timeOf = (cell: Cell | undefined): number => Date.parse(`${text(cell).replace(" ", "T")}Z`);

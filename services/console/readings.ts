@@ -3,6 +3,7 @@
  */
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import { emptyHead, type Head } from "../ledger/reader.ts";
 import { createInspecting, type Inspecting } from "../views/inspected.ts";
 import { createGrowing, type GrowingPorts } from "./growing.ts";
 
@@ -11,6 +12,8 @@ export interface Reading {
   readonly saga: SagaId;
   readonly turns: Turn[];
   readonly inspecting: Inspecting;
+  /** Behind the last of them. */
+  head: Head;
 }
 
 /** Throws as `createGrowing` says. */
@@ -24,10 +27,11 @@ const remembers = 200;
 
 export const createReadings = (ports: GrowingPorts): Readings =>
   createGrowing<Reading>(ports, {
-    begin: (saga) => ({ saga, turns: [], inspecting: createInspecting(remembers) }),
-    take: ({ turns, inspecting }, { turn }) => {
-      inspecting.take(turn);
-      turns.push(turn);
+    begin: (saga) => ({ saga, turns: [], inspecting: createInspecting(remembers), head: emptyHead }),
+    take: (reading, { turn, head }) => {
+      reading.inspecting.take(turn);
+      reading.turns.push(turn);
+      reading.head = head;
     },
     ...{ sagasMax, bytesMax },
   });

@@ -7,7 +7,8 @@ import type { ClientDeps } from "../client/send.ts";
 import { readTask } from "../client/task-detail.ts";
 import * as acts from "./acts.ts";
 import { type Answer, refused, told } from "./answers.ts";
-import type { MeDocument } from "./documents.ts";
+import { type ArchivePlace, doToMany, lookAtMany } from "./bulk.ts";
+import type { BulkKind, MeDocument } from "./documents.ts";
 import type { Who } from "./guard.ts";
 import type { MeshTeller } from "./mesh.ts";
 import { pictureOf } from "./picture.ts";
@@ -25,6 +26,7 @@ export interface Served {
   readonly teller: SagaTeller;
   readonly mesh: MeshTeller;
   readonly asking: Asking;
+  readonly archives: ArchivePlace;
 }
 
 /** A request, its path without `/api`. */
@@ -58,6 +60,11 @@ export const routes: readonly (readonly [method: "GET" | "POST", path: RegExp, h
     "GET",
     /^\/sagas\/([^/]+)\/why$/,
     async ({ teller }, { query }, [saga]) => told(await teller.story(idOf(saga), numberIn(query, "turn"))),
+  ],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)\/memory$/,
+    async ({ teller }, _, [saga]) => told(await teller.memory(idOf(saga))),
   ],
   [
     "GET",
@@ -114,11 +121,22 @@ export const routes: readonly (readonly [method: "GET" | "POST", path: RegExp, h
     async ({ deps }, _, [tool = "", of]) =>
       told({ schema: await schemaOf(deps.ports.registry, decoded(tool), of === "input" ? of : "output") }),
   ],
-  ["GET", /^\/found$/, async ({ asking }, { query }) => told(await asking.find(query.get("filter") ?? ""))],
+  [
+    "GET",
+    /^\/found$/,
+    async ({ asking }, { query }) =>
+      told(await asking.find(query.get("filter") ?? "", query.get("sort") === "cost" ? "cost" : "updated")),
+  ],
+  [
+    "GET",
+    /^\/bulk\/(cancel|settle|retry|archive)$/,
+    async (served, { query }, [kind]) => told(await lookAtMany(served, kind as BulkKind, query)), // It is one of them.
+  ],
   [
     "POST",
-    /^\/cancelled$/,
-    async ({ asking }, { body }) => told(await acts.cancelAll(asking, await body()), 202),
+    /^\/bulk\/(cancel|settle|retry|archive)$/,
+    async (served, { body, who }, [kind]) =>
+      told(await doToMany(served, kind as BulkKind, { who, said: await body() }), 202),
   ],
   [
     "GET",
@@ -126,6 +144,7 @@ export const routes: readonly (readonly [method: "GET" | "POST", path: RegExp, h
     async ({ asking }, { query }) =>
       told(await asking.cost(Math.min(Math.max(1, numberIn(query, "days") ?? 30), 366))),
   ],
+  ["GET", /^\/latencies$/, async ({ asking }) => told(await asking.latencies())],
   ["GET", /^\/mesh$/, async ({ mesh }) => told(await mesh.mesh())],
   ["GET", /^\/letters\/(\d{1,15})$/, async ({ mesh }, _, [seq]) => told(await mesh.letter(Number(seq)))],
   [

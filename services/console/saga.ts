@@ -16,8 +16,15 @@ import { type ViewOptions, viewOfAccount } from "../views/view.ts";
 import { turnsUpTo } from "../views/up-to.ts";
 import { tellWhy, whyIntent } from "../views/why/why.ts";
 import { inPieces } from "../wire/loop.ts";
-import type { IntentStory, SagaDocument, StoryDocument, TimelineDocument } from "./documents.ts";
+import type {
+  IntentStory,
+  MemoryDocument,
+  SagaDocument,
+  StoryDocument,
+  TimelineDocument,
+} from "./documents.ts";
 import { folded } from "./folding.ts";
+import { memoryOf, type Remembering } from "./memory.ts";
 import type { Reading, Readings } from "./readings.ts";
 import { changedAfter, timelineOf } from "./timeline.ts";
 
@@ -30,6 +37,8 @@ export interface SagaTeller {
   /** One intent whole, and its story. Throws INTENT_UNKNOWN, BAD_ID. */
   intent(saga: SagaId, intent: string): Promise<IntentStory>;
   story(saga: SagaId, turn?: number): Promise<StoryDocument>;
+  /** What an agent remembers, as a host last kept it. */
+  memory(saga: SagaId): Promise<MemoryDocument>;
   /** A turn as the ledger has it. */
   turn(saga: SagaId, turn: number): Promise<Turn>;
   /** Its first turns, for who draws them. */
@@ -42,7 +51,11 @@ export interface SagaTeller {
 /** Long stories are told by their end: a person who reads more has the command line. */
 const sentencesMax = 2_000;
 
-export function createSagaTeller(deps: ClientDeps, readings: Readings): SagaTeller {
+export function createSagaTeller(
+  deps: ClientDeps,
+  readings: Readings,
+  remembering: Remembering = async () => undefined,
+): SagaTeller {
   const { ports } = deps;
   /** The timeline of a reading as far as it goes: a page asks for it again and again. */
   const timelines = new WeakMap<Reading, { readonly turns: number; readonly timeline: TimelineDocument }>();
@@ -95,6 +108,10 @@ export function createSagaTeller(deps: ClientDeps, readings: Readings): SagaTell
         };
       });
       return { sentences: listener.sentences.all(), sum };
+    },
+    memory: async (saga) => {
+      const found = await remembering(saga);
+      return memoryOf(await readings(saga), found); // Read after it: what was kept is no newer.
     },
     turn: async (saga, turn) => {
       const { turns } = await upTo(saga, turn);

@@ -5,12 +5,15 @@
  * XU1 The tables are followed while somebody asks them, and for a minute after: the first question fills them, and says how far
  *     that is while it lasts.
  */
+import { resolve } from "node:path";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Looks } from "../console/parts.ts";
 import type { Tables } from "../console/questions.ts";
 import type { Progress } from "../tables/keep.ts";
 import type { Config } from "./config.ts";
 import type { OpenMesh } from "./mesh.ts";
+import { rememberedOf } from "./remembered.ts";
+import { signerFor } from "./signing.ts";
 
 /** How long a page waits for tables that are being filled, before it is told how far they are. Milliseconds. */
 const waitMs = 4_000;
@@ -29,6 +32,8 @@ export const looksOf = (
     return examine(config, { report: () => undefined, signal });
   },
   tables: followedTables(config, mesh, signal),
+  archives: { folder: resolve(config.archiveDir), signer: () => signerFor(mesh.ports, config, false) },
+  remembering: (saga) => rememberedOf(mesh, saga),
 });
 
 /** Tables that are followed now. */

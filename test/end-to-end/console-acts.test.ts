@@ -5,6 +5,7 @@
  * asked what came of it.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { MemoryDocument } from "../../services/console/documents.ts";
 import { seriousFaults, shot } from "../support/browser.ts";
 import { type ConsoleRun, phone, rowOf, runConsole } from "../support/console-run.ts";
 
@@ -42,7 +43,7 @@ describe("a saga that goes on", () => {
   });
 
   test("has its memory changed by a person, and an edit that is none is refused with its code", async () => {
-    const { page, faults } = await resting("memory-1");
+    const { page, faults } = await resting("memory-1", { rounds: 6 });
     await page.getByRole("button", { name: "Signal" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Its name").selectOption("memory");
@@ -53,6 +54,23 @@ describe("a saga that goes on", () => {
     await dialog.getByRole("button", { name: "Signal" }).click();
     const timeline = page.getByRole("region", { name: "what happened" });
     await timeline.getByText("Ada was paid in cash").waitFor();
+    // Its host keeps its state once it rests after some ten turns, before the edit or after it: the page says after which.
+    const remembered = async () =>
+      (await (await fetch(`${run.base}/api/sagas/memory-1/memory`)).json()) as MemoryDocument;
+    await expect
+      .poll(async () => (await remembered()).memory, { timeout: 60_000, interval: 500 })
+      .toBeDefined();
+    const { turn = 0, memory } = await remembered();
+    const edited = (await run.inspect("memory-1")).events.find(({ event }) => event.type === "signal");
+    expect(memory).toEqual({ notes: turn >= (edited?.turn ?? 0) ? ["Ada was paid in cash"] : [] });
+    await page.getByRole("button", { name: "Signal", exact: true }).click();
+    await dialog.getByLabel("Its name").selectOption("memory");
+    const now = dialog.getByRole("region", { name: "what it remembers" });
+    await now.getByText(`After turn ${turn}`).waitFor();
+    await now.getByText("notes").waitFor();
+    await shot(page, "acts-memory");
+    expect(await seriousFaults(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Leave it" }).click();
     const edits = (await run.inspect("memory-1")).events.filter(({ event }) => event.type === "signal");
     expect(edits.map(({ event }) => event)).toMatchObject([
       { name: "memory", data: { set: { notes: ["Ada was paid in cash"] } } },

@@ -66,6 +66,29 @@ test(
   },
 );
 
+test(
+  "what is held back is shown with who holds it, until it goes on, and how long calls took, by name",
+  { timeout: 120_000 },
+  async () => {
+    await run.start("bureau", "took-1", { rounds: 2, forMs: 300, pays: false });
+    const { page, faults } = await run.open("/mesh");
+    const tools = page.getByRole("region", { name: "table of Tools in the last hour" });
+    await tools.getByRole("row", { name: /look_up/ }).waitFor({ timeout: 60_000 });
+    await page.getByRole("img", { name: /ms of tools, p95/ }).waitFor();
+    expect((await runCli(["pause", "model", "thrifty", "--reason", "the bill"], { env: run.env })).code).toBe(
+      0,
+    );
+    const held = page.getByRole("region", { name: "table of Held back" });
+    await held.getByRole("row", { name: /model thrifty .*paused by/ }).waitFor({ timeout: 30_000 });
+    await held.scrollIntoViewIfNeeded();
+    await shot(page, "mesh-held");
+    expect(await seriousFaults(page)).toEqual([]);
+    expect((await runCli(["resume", "model", "thrifty"], { env: run.env })).code).toBe(0);
+    await page.getByText("No tool and no model is held back.").waitFor({ timeout: 30_000 });
+    expect(faults).toEqual([]);
+  },
+);
+
 for (const [size, viewport] of Object.entries({ desk, phone }))
   for (const scheme of ["light", "dark"] as const)
     test(`at a ${size} in the ${scheme} the mesh has no serious fault, and is not wider than it`, async () => {

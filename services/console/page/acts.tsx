@@ -6,6 +6,7 @@ import { Asking, newId } from "./asking.tsx";
 import { fieldsOf, type Typed, valueIn } from "./fields.ts";
 import { Fields } from "./form.tsx";
 import { useMayAct } from "./me.tsx";
+import { MemoryNow } from "./memory.tsx";
 
 interface Act {
   readonly name: string;
@@ -154,6 +155,7 @@ function Signalling({ saga, first, onClose }: Props & { readonly first?: string 
           ))}
         </select>
       </label>
+      {name === "memory" ? <MemoryNow saga={saga} /> : null}
       <Fields fields={fields} typed={typed} onTyped={setTyped} label="Its data: JSON, or a plain text" />
     </Asking>
   );

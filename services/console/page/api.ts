@@ -38,9 +38,14 @@ export const post = (path: string, body: unknown): Promise<unknown> =>
 /** What is not answered by then is told of, while it is waited for. Milliseconds. */
 const lateMs = 2_000;
 
+/** What takes its time: tables that are being filled, and what is done to many. */
+const slow = /^\/(found|cost|bulk|latencies)\b/;
+
 async function ask<T>(path: string, options: RequestInit): Promise<T> {
   const begunAt = Date.now();
-  const isLate = setTimeout(() => silentSince.set(silentSince.now() ?? begunAt), lateMs);
+  const isLate = slow.test(path)
+    ? undefined
+    : setTimeout(() => silentSince.set(silentSince.now() ?? begunAt), lateMs);
   const over = () => clearTimeout(isLate);
   options.signal?.addEventListener("abort", over, { once: true });
   const answer = fetch(`/api${path}`, options).finally(over);
@@ -53,7 +58,7 @@ async function ask<T>(path: string, options: RequestInit): Promise<T> {
     );
   });
   // Tables that are being filled give no answer yet, and say so; the server does.
-  const isSilent = response.status === 503 && !/^\/(found|cost)\?/.test(path);
+  const isSilent = response.status === 503 && !slow.test(path);
   silentSince.set(isSilent ? (silentSince.now() ?? Date.now()) : undefined);
   if (response.status === 401 && path !== "/session") isShut.set(true);
   const said: unknown = await response.json().catch(() => undefined);

@@ -3,6 +3,7 @@ import type { CostDocument, NearBudget, Spent } from "../documents.ts";
 import { useAsked } from "./api.ts";
 import { Refused, useTitle, Waiting } from "./marks.tsx";
 import { chosen, go, sagaAt, usePlace } from "./route.ts";
+import { Stale } from "./stale.tsx";
 import { count, money } from "./words.ts";
 
 const spans = [7, 30, 90] as const;
@@ -26,7 +27,7 @@ export function CostView() {
             {one} days
           </button>
         ))}
-        <button onClick={again}>Ask again</button>
+        {data === undefined ? null : <Stale at={data.at} again={again} />}
       </div>
       {error === undefined ? null : <Refused error={error} />}
       {data === undefined ? error === undefined ? <Waiting lines={10} /> : null : <Whole data={data} />}

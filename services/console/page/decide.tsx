@@ -6,6 +6,7 @@ import { type Field, jsonOrText, type Typed, valueIn } from "./fields.ts";
 import { Fields, formFor } from "./form.tsx";
 import { Refused } from "./marks.tsx";
 import { me } from "./me.tsx";
+import { keepName, keptName } from "./name.ts";
 import { useStore } from "./store.ts";
 
 /** Arguments in the place of the model's. */
@@ -30,37 +31,21 @@ const answers: Readonly<Record<string, string>> = {
 
 export function Decide({ task, path, again }: Props) {
   const { about, to } = task;
-  const who = useStore(me);
-  const [claimed, setBy] = useState(() => keptName() || (to.length === 1 ? (to[0] ?? "") : ""));
-  const by = who?.name ?? claimed;
-  // Whom the proxy names is asked as one of a group, where the group is asked and not they.
-  const as = to.includes(by) ? undefined : who?.groups?.find((one) => to.includes(one));
+  const voter = useVoter(to);
+  const { by } = voter;
   const [reason, setReason] = useState("");
   const [answer, setAnswer] = useState("");
   const [edited, setEdited] = useState<Edited>();
   const { sent, error, vote, setError } = useVote(task, path, again);
   useEffect(() => setError(undefined), [by, reason, answer, edited]);
   const say = (body: VoteBody) => {
-    if (who?.name === undefined) keepName(by);
-    vote({
-      ...body,
-      ...(by === "" ? {} : { by }),
-      ...(as === undefined ? {} : { as }),
-      ...(reason === "" ? {} : { reason }),
-    });
+    vote({ ...body, ...voter.said(), ...(reason === "" ? {} : { reason }) });
   };
   const asked = answers[about];
   return (
     <section class="decide" aria-label="decide">
       <h2>Decide</h2>
-      {who?.name === undefined ? (
-        <Name to={to} by={by} setBy={setBy} />
-      ) : (
-        <p class="muted">
-          As {by}
-          {as === undefined ? "" : `, ${as}`}
-        </p>
-      )}
+      <Name to={to} voter={voter} />
       {asked === undefined ? null : <Area label={asked} rows={3} text={answer} onText={setAnswer} />}
       {edited === undefined ? null : (
         <fieldset>
@@ -128,23 +113,43 @@ function useVote({ digest, votes }: TaskStory, path: string, again: () => void) 
   return { sent, error, vote, setError };
 }
 
-interface NameProps {
-  readonly to: readonly string[];
-  readonly by: string;
-  readonly setBy: (by: string) => void;
+/** As whom a person speaks: under the name that the proxy gives them, else under the one that they type. */
+function useVoter(to: readonly string[]) {
+  const who = useStore(me);
+  const [claimed, claim] = useState(() => keptName() || (to.length === 1 ? (to[0] ?? "") : ""));
+  const isNamed = who?.name !== undefined;
+  const by = who?.name ?? claimed;
+  // Whom the proxy names is asked as one of a group, where the group is asked and not they.
+  const as = to.includes(by) ? undefined : who?.groups?.find((one) => to.includes(one));
+  const said = (): Pick<VoteBody, "by" | "as"> => {
+    if (!isNamed) keepName(by);
+    return { ...(by === "" ? {} : { by }), ...(as === undefined ? {} : { as }) };
+  };
+  return { by, as, isNamed, claim, said };
 }
 
-const Name = ({ to, by, setBy }: NameProps) => (
-  <label>
-    Your name
-    <input
-      value={by}
-      autocomplete="username"
-      placeholder={to.join(", ")}
-      onInput={(event) => setBy(event.currentTarget.value)}
-    />
-  </label>
-);
+interface NameProps {
+  readonly to: readonly string[];
+  readonly voter: ReturnType<typeof useVoter>;
+}
+
+const Name = ({ to, voter: { by, as, isNamed, claim } }: NameProps) =>
+  isNamed ? (
+    <p class="muted">
+      As {by}
+      {as === undefined ? "" : `, ${as}`}
+    </p>
+  ) : (
+    <label>
+      Your name
+      <input
+        value={by}
+        autocomplete="username"
+        placeholder={to.join(", ")}
+        onInput={(event) => claim(event.currentTarget.value)}
+      />
+    </label>
+  );
 
 interface AreaProps {
   readonly label: string;
@@ -216,23 +221,4 @@ function Doubt({ answer, say, isSent }: DoubtProps) {
       </button>
     </>
   );
-}
-
-const nameKey = "sagamesh-name";
-
-/** Who decided here the last time. */
-function keptName(): string {
-  try {
-    return localStorage.getItem(nameKey) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-function keepName(name: string): void {
-  try {
-    localStorage.setItem(nameKey, name);
-  } catch {
-    // It is typed again.
-  }
 }

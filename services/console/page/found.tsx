@@ -1,46 +1,39 @@
 /** Found: the sagas that a filter means, and what is done with all of them at once. */
-import { useState } from "preact/hooks";
-import type { CancelBody, CancelledDocument, FoundDocument } from "../documents.ts";
-import { post, useAsked } from "./api.ts";
-import { Asking } from "./asking.tsx";
+import type { FoundDocument } from "../documents.ts";
+import { useAsked } from "./api.ts";
+import { BulkActs } from "./bulk.tsx";
 import { Refused, Status, useNow, Waiting, When } from "./marks.tsx";
 import { useMayAct } from "./me.tsx";
 import { sagaAt } from "./route.ts";
+import { Stale } from "./stale.tsx";
 import { many, money } from "./words.ts";
 
 /** Whether what somebody types is a filter, and no part of an id. */
 export const isFilter = (text: string): boolean => /[=<>~]/.test(text);
 
-export function Found({ filter }: { readonly filter: string }) {
-  const { data, error, again } = useAsked<FoundDocument>(`/found?filter=${encodeURIComponent(filter)}`);
+interface Props {
+  readonly filter: string;
+  /** `cost`: the dearest first; else the last change first. */
+  readonly sort: string | undefined;
+}
+
+export function Found({ filter, sort }: Props) {
+  const query = `filter=${encodeURIComponent(filter)}${sort === undefined ? "" : `&sort=${sort}`}`;
+  const { data, error, again } = useAsked<FoundDocument>(`/found?${query}`);
   const now = useNow(5_000);
   const mayAct = useMayAct();
-  const [told, setTold] = useState<CancelledDocument>();
   if (data === undefined) return error === undefined ? <Waiting lines={12} /> : <Refused error={error} />;
-  const running = data.rows.filter(({ status }) => status === "running").map(({ saga }) => saga);
   return (
     <>
       <div class="found-bar">
         <span class="muted" role="status">
           {data.isCut ? `more than ${many(data.rows.length, "saga")}` : many(data.rows.length, "saga")}
-          {told === undefined
-            ? ""
-            : ` · cancel is stored for ${many(told.stored, "saga")}${
-                told.refused.length === 0 ? "" : `, and was refused by ${told.refused.length}`
-              }`}
+          {sort === "cost" ? ", the dearest first" : ""}
         </span>
-        <button onClick={again}>Ask again</button>
-        {!mayAct || running.length === 0 ? null : <CancelAll sagas={running} onDone={setTold} again={again} />}
+        <Stale at={data.at} again={again} />
+        {mayAct && data.rows.length > 0 ? <BulkActs filter={filter} onDone={again} /> : null}
       </div>
-      {told === undefined || told.refused.length === 0 ? null : (
-        <ul class="plain">
-          {told.refused.map(({ saga, because }) => (
-            <li key={saga} class="bad">
-              {saga}: {because}
-            </li>
-          ))}
-        </ul>
-      )}
+      {error === undefined ? null : <Refused error={error} />}
       {data.rows.length === 0 ? <p class="empty">No saga is like that.</p> : null}
       <ul class="rows" aria-label="sagas found">
         {data.rows.map(({ saga, name, version, status, updatedAt, turns, usd, error: code }) => (
@@ -62,49 +55,5 @@ export function Found({ filter }: { readonly filter: string }) {
         ))}
       </ul>
     </>
-  );
-}
-
-interface CancelProps {
-  readonly sagas: readonly string[];
-  readonly onDone: (told: CancelledDocument) => void;
-  readonly again: () => void;
-}
-
-/** How many of them the question names. */
-const namedMax = 12;
-
-function CancelAll({ sagas, onDone, again }: CancelProps) {
-  const [isOpen, setOpen] = useState(false);
-  const [reason, setReason] = useState("");
-  const title = `Cancel ${many(sagas.length, "saga")}`;
-  if (!isOpen)
-    return (
-      <button class="grave" onClick={() => setOpen(true)}>
-        {title}…
-      </button>
-    );
-  const body: CancelBody = { sagas, ...(reason === "" ? {} : { reason }) };
-  return (
-    <Asking
-      title={title}
-      about=""
-      isGrave
-      send={() => post("/cancelled", body).then((told) => onDone(told as CancelledDocument))}
-      onClose={(isStored) => {
-        setOpen(false);
-        if (isStored) again();
-      }}
-    >
-      <p>These go on. Each undoes what it did, then ends:</p>
-      <p class="id wrap">
-        {sagas.slice(0, namedMax).join(", ")}
-        {sagas.length > namedMax ? ` and ${sagas.length - namedMax} more` : ""}
-      </p>
-      <label>
-        Why?
-        <textarea rows={3} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
-      </label>
-    </Asking>
   );
 }

@@ -1,12 +1,13 @@
 /** Mesh: what is wrong with it, who serves what, what waits where, and what was set aside. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { MeshDocument } from "../documents.ts";
-import { useAsked } from "./api.ts";
+import type { Latencies, LatenciesDocument, MeshDocument } from "../documents.ts";
+import { type Asked, useAsked } from "./api.ts";
 import { Letters } from "./letters.tsx";
 import { Refused, Status, useTitle, Waiting, When } from "./marks.tsx";
 import { sagaAt } from "./route.ts";
 import { type Look, lookAt, Rates } from "./rates.tsx";
+import { Stale } from "./stale.tsx";
 import { bytes, count, lasted, many, moment } from "./words.ts";
 
 const againEveryMs = 4_000;
@@ -51,6 +52,7 @@ interface WholeProps {
 function Whole({ data, looks, again }: WholeProps) {
   const { doctor, at } = data;
   const { server } = doctor;
+  const latencies = useLatencies();
   return (
     <>
       <p class="found muted">
@@ -58,10 +60,12 @@ function Whole({ data, looks, again }: WholeProps) {
         at {moment(at)}
       </p>
       <Findings doctor={doctor} />
-      <Rates looks={looks} />
+      <Rates looks={looks} latencies={latencies.data} />
       <Hosts data={data} />
       <Partitions partitions={doctor.partitions} />
       <Tools tools={doctor.tools} />
+      <Throttles throttles={data.throttles} />
+      <Calls {...latencies} />
       <Letters letters={data.letters} inAll={data.lettersInAll} again={again} />
       <Stores doctor={doctor} />
     </>
@@ -216,6 +220,79 @@ const Tools = ({ tools }: { readonly tools: Doctor["tools"] }) => (
         <td>{count(redelivered)}</td>
         <td>{lagMs === undefined ? "" : lasted(lagMs)}</td>
         <td>{paused ? <Status status="paused" /> : workers ? "there" : <span class="bad">none</span>}</td>
+      </tr>
+    ))}
+  </Table>
+);
+
+const Throttles = ({ throttles }: { readonly throttles: MeshDocument["throttles"] }) => (
+  <Table
+    title="Held back"
+    head={["what", "running", "processes that wait", "begins again"]}
+    empty="No tool and no model is held back."
+  >
+    {throttles.map(({ kind, name, held, waiting, closedMs, nextMs, paused }) => (
+      <tr key={`${kind} ${name}`}>
+        <td>
+          {kind} {name}
+        </td>
+        <td>{count(held)}</td>
+        <td>{count(waiting)}</td>
+        <td>
+          {paused !== undefined ? (
+            <>
+              <Status status="paused" /> by {paused.by}
+            </>
+          ) : closedMs !== undefined ? (
+            `in ${lasted(closedMs)}: its provider asked for it`
+          ) : nextMs !== undefined ? (
+            `in ${lasted(nextMs)}, by its rate`
+          ) : (
+            "as soon as one ends"
+          )}
+        </td>
+      </tr>
+    ))}
+  </Table>
+);
+
+const tookEveryMs = 30_000;
+
+/** How long calls took. Each time it is asked is a question to the tables, so it is asked seldom. */
+function useLatencies(): Asked<LatenciesDocument> {
+  const asked = useAsked<LatenciesDocument>("/latencies");
+  const { again } = asked;
+  useEffect(() => {
+    const timer = setInterval(() => document.visibilityState === "visible" && again(), tookEveryMs);
+    return () => clearInterval(timer);
+  }, [again]);
+  return asked;
+}
+
+function Calls({ data, error, again }: Asked<LatenciesDocument>) {
+  if (data === undefined) return error === undefined ? <Waiting lines={4} /> : <Refused error={error} />;
+  return (
+    <>
+      <TookOf title="Tools in the last hour" of={data.tools} />
+      <TookOf title="Models in the last hour" of={data.models} />
+      <p class="muted">
+        {data.isCut ? "Of the newest calls. " : ""}From the decision to the result; not those about which
+        people or the outside were asked. <Stale at={data.at} again={again} />
+      </p>
+    </>
+  );
+}
+
+const TookOf = ({ title, of }: { readonly title: string; readonly of: Latencies }) => (
+  <Table title={title} head={["name", "calls", "not done", "p50", "p95", "longest"]} empty="Nothing ended.">
+    {of.names.map(({ name, calls, failed, p50, p95, longest }) => (
+      <tr key={name}>
+        <td>{name}</td>
+        <td>{count(calls)}</td>
+        <td>{count(failed)}</td>
+        <td>{lasted(p50)}</td>
+        <td>{lasted(p95)}</td>
+        <td>{lasted(longest)}</td>
       </tr>
     ))}
   </Table>

@@ -1,5 +1,5 @@
-/** Rates: how much was done and how much waits, as small charts of the looks of this visit. */
-import type { MeshDocument } from "../documents.ts";
+/** Rates: how much was done and how much waits, as small charts of the looks of this visit, and how long calls took in the last hour. */
+import type { Latencies, LatenciesDocument, MeshDocument } from "../documents.ts";
 import { count } from "./words.ts";
 
 /** What is drawn of one look. */
@@ -23,7 +23,12 @@ export function lookAt({ at, doctor: { streams, partitions, tools } }: MeshDocum
   };
 }
 
-export function Rates({ looks }: { readonly looks: readonly Look[] }) {
+interface RatesProps {
+  readonly looks: readonly Look[];
+  readonly latencies: LatenciesDocument | undefined;
+}
+
+export function Rates({ looks, latencies }: RatesProps) {
   const turns = looks.slice(1).map(({ at, turns: now }, k) => {
     const before = looks[k];
     const seconds = before === undefined ? 0 : (at - before.at) / 1_000;
@@ -34,13 +39,19 @@ export function Rates({ looks }: { readonly looks: readonly Look[] }) {
       <Chart title="turns a second" values={turns} digits={1} />
       <Chart title="waiting in queues" values={looks.map(({ waiting }) => waiting)} digits={0} />
       <Chart title="longest lag, ms" values={looks.map(({ lagMs }) => lagMs)} digits={0} />
+      <Chart title="ms of tools, p95 of the last hour" values={latest(latencies?.tools)} digits={0} />
+      <Chart title="ms of models, p95 of the last hour" values={latest(latencies?.models)} digits={0} />
     </div>
   );
 }
 
+/** By five minutes. */
+const latest = (of: Latencies | undefined) => of?.over.map(({ p95 }) => p95) ?? [];
+
 interface ChartProps {
   readonly title: string;
-  readonly values: readonly number[];
+  /** Undefined where there was nothing: the line passes over it. */
+  readonly values: readonly (number | undefined)[];
   readonly digits: number;
 }
 
@@ -49,13 +60,14 @@ const height = 40;
 
 /** A line from the left to the right, as high as its largest value. */
 function Chart({ title, values, digits }: ChartProps) {
-  const most = values.reduce((largest, value) => Math.max(largest, value), 0);
-  const now = values.at(-1);
+  const most = values.reduce((largest: number, value = 0) => Math.max(largest, value), 0);
+  const now = values.findLast((value) => value !== undefined);
   const step = width / Math.max(1, values.length - 1);
-  const points = values.map(
-    (value, k) =>
-      `${(k * step).toFixed(1)},${(height - (most === 0 ? 0 : value / most) * (height - 4) - 2).toFixed(1)}`,
-  );
+  const points = values.flatMap((value, k) => {
+    if (value === undefined) return [];
+    const up = (most === 0 ? 0 : value / most) * (height - 4);
+    return [`${(k * step).toFixed(1)},${(height - up - 2).toFixed(1)}`];
+  });
   const shown = now === undefined ? "…" : digits === 0 ? count(Math.round(now)) : now.toFixed(digits);
   return (
     <figure>

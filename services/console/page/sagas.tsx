@@ -9,6 +9,7 @@ import { counts, useLive, useSettled } from "./live.ts";
 import { Refused, Status, useNow, useTitle, Waiting, When } from "./marks.tsx";
 import { chosen, go, sagaAt, usePlace } from "./route.ts";
 import { useStore } from "./store.ts";
+import { ViewsBar } from "./views-bar.tsx";
 import { count, many, money } from "./words.ts";
 
 const statuses = ["running", "completed", "failed", "cancelled", "unreadable"] as const;
@@ -23,8 +24,9 @@ export function SagasView() {
     return (
       <main class="sagas">
         <h1 class="unseen">Sagas</h1>
+        <ViewsBar />
         <Search input={search} text={text} />
-        <Found key={text} filter={text} />
+        <Found key={text} filter={text} sort={query.get("sort") ?? undefined} />
       </main>
     );
   return <Listed search={search} text={text} query={query} />;
@@ -48,6 +50,7 @@ function Listed({ search, text, query }: ListedProps) {
   return (
     <main class="sagas">
       <h1 class="unseen">Sagas</h1>
+      <ViewsBar />
       <div class="filters">
         <Search input={search} text={text} />
         <Names counts={all} name={query.get("name") ?? ""} />
@@ -127,7 +130,7 @@ function Search({
   useEffect(() => setTyped(text), [text]);
   useEffect(() => {
     if (typed === text) return;
-    const timer = setTimeout(() => go(chosen({ text: typed }), true), typedAfterMs);
+    const timer = setTimeout(() => go(chosen({ text: typed, sort: undefined }), true), typedAfterMs);
     return () => clearTimeout(timer);
   }, [typed]);
   return (

@@ -1,8 +1,10 @@
 /** State: what a saga had, spent and left standing, now or after a turn. */
 import type { ComponentChildren } from "preact";
-import type { SagaDocument } from "../documents.ts";
+import type { MemoryDocument, SagaDocument } from "../documents.ts";
 import { RaiseBudget, takesActs } from "./acts.tsx";
+import { useAsked } from "./api.ts";
 import { Fact, Status, Waiting } from "./marks.tsx";
+import { memoryPath, Remembers } from "./memory.tsx";
 import { chosen, sagaAt } from "./route.ts";
 import { Value } from "./value.tsx";
 import { count, many, moment, money } from "./words.ts";
@@ -16,7 +18,7 @@ const Part = ({ title, children }: { readonly title: string; readonly children: 
 
 export function StateTab({ document }: { readonly document: SagaDocument | undefined }) {
   if (document === undefined) return <Waiting lines={10} />;
-  const { input, end, memory, hosts, migrations } = document;
+  const { input, end, hosts, migrations } = document;
   return (
     <div class="state" tabIndex={0} role="region" aria-label="state">
       <Part title="Input">
@@ -28,11 +30,7 @@ export function StateTab({ document }: { readonly document: SagaDocument | undef
         </Part>
       )}
       <Spending document={document} />
-      {memory === undefined ? null : (
-        <Part title="Memory">
-          <Value value={memory} />
-        </Part>
-      )}
+      {document.asOf === undefined ? <Memory document={document} /> : null}
       <Standing document={document} />
       <Troubles document={document} />
       {migrations === undefined ? null : (
@@ -50,6 +48,17 @@ export function StateTab({ document }: { readonly document: SagaDocument | undef
         <p class="muted wrap">{hosts.join(", ")}</p>
       </Part>
     </div>
+  );
+}
+
+/** What it remembers, where that is known. It is read again with each turn. */
+function Memory({ document: { saga, turns } }: { readonly document: SagaDocument }) {
+  const { data } = useAsked<MemoryDocument>(`${memoryPath(saga)}?turns=${turns}`, true);
+  if (data?.memory === undefined) return null;
+  return (
+    <Part title="Memory">
+      <Remembers data={data} />
+    </Part>
   );
 }
 

@@ -1,4 +1,5 @@
 /** Theme: light or dark as the system says, or as a person chose here. */
+import { keep, kept } from "./kept.ts";
 import { createStore } from "./store.ts";
 
 export type Theme = "auto" | "light" | "dark";
@@ -6,16 +7,7 @@ export type Theme = "auto" | "light" | "dark";
 const key = "sagamesh-theme";
 const themes: readonly Theme[] = ["auto", "light", "dark"];
 
-/** A browser may keep nothing for a page. */
-function kept(): Theme {
-  try {
-    return themes.find((one) => one === localStorage.getItem(key)) ?? "auto";
-  } catch {
-    return "auto";
-  }
-}
-
-export const theme = createStore<Theme>(kept());
+export const theme = createStore<Theme>(themes.find((one) => one === kept(key)) ?? "auto");
 
 /** Shows the theme that was chosen. */
 export function applyTheme(): void {
@@ -29,9 +21,5 @@ export function nextTheme(): void {
   const next = themes[(themes.indexOf(theme.now()) + 1) % themes.length] ?? "auto";
   theme.set(next);
   applyTheme();
-  try {
-    localStorage.setItem(key, next);
-  } catch {
-    // It holds for this visit.
-  }
+  keep(key, next);
 }

@@ -60,6 +60,8 @@ async function start({ doors = {}, isOpen = true }: { doors?: Doors; isOpen?: bo
 const looks = {
   examine: () => Promise.reject(new Error("no doctor here")),
   tables: { dialect: "sqlite", ask: () => Promise.reject(new Error("no tables here")) } as const,
+  archives: { folder: "/nowhere", signer: () => undefined },
+  remembering: async () => undefined,
 };
 
 /** The mesh's own time passes while the test's does. */
@@ -183,7 +185,9 @@ describe("every route", () => {
       acting: { everybody: false, names: new Set(["ann"]), groups: new Set() },
     },
   };
-  const roles: Readonly<Record<string, { mayLook: boolean; mayAct: boolean; headers: Record<string, string> }>> = {
+  const roles: Readonly<
+    Record<string, { mayLook: boolean; mayAct: boolean; headers: Record<string, string> }>
+  > = {
     nobody: { mayLook: false, mayAct: false, headers: {} },
     liar: { mayLook: false, mayAct: false, headers: { "x-user": "ann" } },
     looks: { mayLook: true, mayAct: false, headers: { authorization: "Bearer another one that looks" } },
@@ -193,30 +197,33 @@ describe("every route", () => {
   };
   const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-  test.each(Object.entries(roles))("for %s tells and does what that one may, by every method", async (_, role) => {
-    const { url } = await start({ doors });
-    const paths = [...new Set(routes.map(([, path]) => pathFor(path)))];
-    expect(paths.length).toBeGreaterThan(15);
-    for (const path of paths)
-      for (const method of methods) {
-        const isReading = method === "GET";
-        const response = await fetch(`${url}/api${path}`, {
-          method,
-          headers: { ...acting, ...role.headers },
-          ...(isReading ? {} : { body: "[]" }), // No act takes it: who may act is told so, and nothing is done.
-        });
-        const said = (await response.json()) as { error?: { code: string } };
-        const about = `${method} ${path}`;
-        if (!role.mayLook) expect(response.status, about).toBe(401);
-        else if (!isReading && !role.mayAct)
-          expect([response.status, said.error?.code], about).toEqual([403, "ACT_REFUSED"]);
-        else {
-          const isTaken = routes.some(([of, route]) => of === method && route.test(path));
-          if (isTaken) expect([401, 403, 405], about).not.toContain(response.status);
-          else expect(response.status, about).toBe(405);
+  test.each(Object.entries(roles))(
+    "for %s tells and does what that one may, by every method",
+    async (_, role) => {
+      const { url } = await start({ doors });
+      const paths = [...new Set(routes.map(([, path]) => pathFor(path)))];
+      expect(paths.length).toBeGreaterThan(15);
+      for (const path of paths)
+        for (const method of methods) {
+          const isReading = method === "GET";
+          const response = await fetch(`${url}/api${path}`, {
+            method,
+            headers: { ...acting, ...role.headers },
+            ...(isReading ? {} : { body: "[]" }), // No act takes it: who may act is told so, and nothing is done.
+          });
+          const said = (await response.json()) as { error?: { code: string } };
+          const about = `${method} ${path}`;
+          if (!role.mayLook) expect(response.status, about).toBe(401);
+          else if (!isReading && !role.mayAct)
+            expect([response.status, said.error?.code], about).toEqual([403, "ACT_REFUSED"]);
+          else {
+            const isTaken = routes.some(([of, route]) => of === method && route.test(path));
+            if (isTaken) expect([401, 403, 405], about).not.toContain(response.status);
+            else expect(response.status, about).toBe(405);
+          }
         }
-      }
-  });
+    },
+  );
 
   test("names the one whom the proxy names, and refuses them another's voice", async () => {
     const { url } = await start({ doors });
