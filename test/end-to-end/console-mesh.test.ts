@@ -74,7 +74,7 @@ test(
     const { page, faults } = await run.open("/mesh");
     const tools = page.getByRole("region", { name: "table of Tools in the last hour" });
     await tools.getByRole("row", { name: /look_up/ }).waitFor({ timeout: 60_000 });
-    await page.getByRole("img", { name: /ms of tools, p95/ }).waitFor();
+    await page.getByRole("img", { name: /p95 of tools, ms/ }).waitFor();
     expect((await runCli(["pause", "model", "thrifty", "--reason", "the bill"], { env: run.env })).code).toBe(
       0,
     );

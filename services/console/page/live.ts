@@ -67,6 +67,12 @@ export function hear(saga?: { readonly saga: string; readonly after: number }): 
   open(query);
 }
 
+/** Listens anew at once: somebody has shown a token. A saga's view, which is shown anew then, hears for itself. */
+export function hearAnew(): void {
+  followed = "";
+  open("");
+}
+
 /** Calls back for each such event while the component is shown. */
 export function useLive<K extends keyof LiveEvents>(name: K, listener: (event: LiveEvents[K]) => void): void {
   const current = useRef(listener);

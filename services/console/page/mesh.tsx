@@ -277,7 +277,10 @@ function Calls({ data, error, again }: Asked<LatenciesDocument>) {
       <TookOf title="Models in the last hour" of={data.models} />
       <p class="muted">
         {data.isCut ? "Of the newest calls. " : ""}From the decision to the result; not those about which
-        people or the outside were asked. <Stale at={data.at} again={again} />
+        people or the outside were asked.
+      </p>
+      <p>
+        <Stale at={data.at} again={again} />
       </p>
     </>
   );

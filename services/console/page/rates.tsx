@@ -39,8 +39,8 @@ export function Rates({ looks, latencies }: RatesProps) {
       <Chart title="turns a second" values={turns} digits={1} />
       <Chart title="waiting in queues" values={looks.map(({ waiting }) => waiting)} digits={0} />
       <Chart title="longest lag, ms" values={looks.map(({ lagMs }) => lagMs)} digits={0} />
-      <Chart title="ms of tools, p95 of the last hour" values={latest(latencies?.tools)} digits={0} />
-      <Chart title="ms of models, p95 of the last hour" values={latest(latencies?.models)} digits={0} />
+      <Chart title="p95 of tools, ms" values={latest(latencies?.tools)} digits={0} />
+      <Chart title="p95 of models, ms" values={latest(latencies?.models)} digits={0} />
     </div>
   );
 }
@@ -68,6 +68,10 @@ function Chart({ title, values, digits }: ChartProps) {
     const up = (most === 0 ? 0 : value / most) * (height - 4);
     return [`${(k * step).toFixed(1)},${(height - up - 2).toFixed(1)}`];
   });
+  // A single value is a short line: nothing leads to it.
+  const [only] = points;
+  const [x = 0, y = 0] = points.length === 1 ? (only ?? "").split(",").map(Number) : [];
+  const line = points.length === 1 ? [`${Math.max(0, x - 6)},${y}`, `${x + 6},${y}`] : points;
   const shown = now === undefined ? "…" : digits === 0 ? count(Math.round(now)) : now.toFixed(digits);
   return (
     <figure>
@@ -80,7 +84,7 @@ function Chart({ title, values, digits }: ChartProps) {
         role="img"
         aria-label={`${title}: ${shown} now, ${most.toFixed(digits)} at most`}
       >
-        <polyline points={points.join(" ")} />
+        <polyline points={line.join(" ")} />
       </svg>
     </figure>
   );

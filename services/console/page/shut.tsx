@@ -1,6 +1,7 @@
 /** Shut: what is shown where the console asks for its token. */
 import { useState } from "preact/hooks";
 import { isShut, post, Refusal } from "./api.ts";
+import { hearAnew } from "./live.ts";
 import { Refused } from "./marks.tsx";
 
 export function Shut() {
@@ -8,7 +9,10 @@ export function Shut() {
   const [error, setError] = useState<Refusal | undefined>();
   const show = () => {
     post("/session", { token }).then(
-      () => isShut.set(false),
+      () => {
+        isShut.set(false);
+        hearAnew();
+      },
       (reason: unknown) => setError(reason instanceof Refusal ? reason : undefined),
     );
   };
