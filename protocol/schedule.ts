@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { digestOf } from "./digest.ts";
 import { Name, SagaId } from "./ids.ts";
+import { isoOf } from "./instant.ts";
 import { Payload } from "./json.ts";
 import { limits } from "./limits.ts";
 
@@ -78,10 +79,6 @@ export function runIdOf(name: string, due: number, key?: string): SagaId {
     .toLowerCase();
   return SagaId.parse([name, time, ...(key === undefined ? [] : [key])].join("-"));
 }
-
-/** A time as ISO 8601 in UTC. */
-// eslint-disable-next-line no-restricted-globals -- The form of a given time: no clock is read.
-export const isoOf = (time: number): string => new Date(time).toISOString();
 
 /** How long after its time a run begins, 0 to `jitterMs`: the same for the same run wherever it is reckoned. */
 export const jitterOf = (run: SagaId, jitterMs: number): number =>

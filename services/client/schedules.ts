@@ -12,9 +12,9 @@ import type { ScheduleDocument, ScheduleDoneDocument } from "../../protocol/docu
 import { type Duration, msOf } from "../../protocol/duration.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import { isoOf } from "../../protocol/instant.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import {
-  isoOf,
   type Overlap,
   runIdOf,
   scheduleDefinition,

@@ -14,13 +14,9 @@ import { ScheduleInput } from "../../actors/schedule/context.ts";
 import { beginNext, beginRun, dueTimes, lookAtRun, tellSaga } from "../../actors/schedule/tools.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import { isoOf } from "../../protocol/instant.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
-import {
-  isoOf,
-  readScheduleSagaId,
-  scheduleDefinition,
-  type ScheduleSettings,
-} from "../../protocol/schedule.ts";
+import { readScheduleSagaId, scheduleDefinition, type ScheduleSettings } from "../../protocol/schedule.ts";
 import { dueTimes as reckon } from "../calendar/due-times.ts";
 import { endOfRun } from "../client/schedule-runs.ts";
 import { settingsOf } from "../client/schedule-sagas.ts";

@@ -9,6 +9,7 @@
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { msOf } from "../../protocol/duration.ts";
+import { instantOf } from "../../protocol/instant.ts";
 import { didYouMean } from "../../protocol/nearest.ts";
 
 /** What a field holds, and so how it is compared: one of a few words, for example. */
@@ -111,7 +112,7 @@ const timeMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** Undefined for what is no time. */
 function timeOf(value: string, now: number): number | undefined {
   if (/^\d+(\.\d+)?(ms|s|m|h|d|w)$/.test(value)) return Math.max(0, Math.floor(now - msOf(value)));
-  const at = /^\d{4}-\d{2}-\d{2}/.test(value) ? Date.parse(value) : Number.NaN;
+  const at = instantOf(value)?.at ?? Number.NaN;
   return at >= 0 && at <= timeMax ? at : undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { ScheduleDocument, ScheduleDoneDocument } from "../../../protocol/documents/schedule.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { msOf } from "../../../protocol/duration.ts";
+import { instantOf } from "../../../protocol/instant.ts";
 import { Overlap } from "../../../protocol/schedule.ts";
 import { type ScheduleConfig, type Schedules, schedulesOf } from "../../client/schedules.ts";
 import { defineCommand } from "../frame/command.ts";
@@ -167,10 +168,8 @@ function configOf(name: string, words: Words): ScheduleConfig {
 
 /** Throws USAGE. */
 function dateOf(what: string, text: string | undefined): Date {
-  const isoForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
-  const hasZone = text !== undefined && /T.*(?:Z|[+-]\d{2}:\d{2})$/.test(text);
-  const date = new Date(text === undefined || hasZone || !text.includes("T") ? (text ?? "") : `${text}Z`);
-  if (text !== undefined && isoForm.test(text) && !Number.isNaN(date.getTime())) return date;
+  const instant = text === undefined ? undefined : instantOf(text);
+  if (instant !== undefined) return new Date(instant.at);
   throw new MeshError(
     "USAGE",
     `schedule backfill: ${what}: ${text === undefined ? "is missing" : `"${text}" is no time`}`,

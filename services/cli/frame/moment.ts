@@ -7,6 +7,7 @@
  */
 import { MeshError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
+import { instantOf } from "../../../protocol/instant.ts";
 import { msOf } from "../../../protocol/duration.ts";
 import type { LedgerSource } from "../../ledger/reader.ts";
 import { ledgerUpTo, type Moment, type ReadUpTo } from "../../views/up-to.ts";
@@ -50,18 +51,10 @@ function momentOf(moment: string | undefined, now: number): Moment {
   return /^\d+$/.test(moment) ? { turn: Number(moment) } : { time: timeOf(moment, now) };
 }
 
-const isoForm =
-  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?))?\s?(Z|[+-]\d{2}:?\d{2})?$/i;
-
 function timeOf(moment: string, now: number): number {
-  const [, date, time, zone = "Z"] = isoForm.exec(moment) ?? [];
-  if (date !== undefined) {
-    const start = Date.parse(`${date}T${time ?? "00:00"}${zone.toUpperCase()}`);
-    // Date.parse takes the 31st of February for a day in March.
-    const day = Date.parse(`${date}T00:00Z`);
-    const isDay = !Number.isNaN(day) && new Date(day).toISOString().startsWith(date);
-    if (!Number.isNaN(start) && isDay) return time === undefined ? start + dayMs - 1 : start;
-  } else if (/^-?\d/.test(moment)) {
+  const instant = instantOf(moment);
+  if (instant !== undefined) return instant.isDay ? instant.at + dayMs - 1 : instant.at;
+  if (/^-?\d/.test(moment)) {
     try {
       return now - msOf(moment.replace(/^-/, ""));
     } catch {

@@ -94,6 +94,7 @@ describe("a filter", () => {
     ["status>failed", 1, "=, !="],
     ["turns=many and agent=a", 1, "a number"],
     ["started>soon", 1, "a date"],
+    ["started>2026-02-31", 1, "a date"],
     ['agent="hire', 1, "It takes"],
     ["outcome=maybe", 1, "in_doubt"],
     ["text=refund", 1, "~"],
