@@ -13,7 +13,6 @@ import type { ClientDeps } from "../client/send.ts";
 import { signalSaga } from "../client/signal.ts";
 import { startFork } from "../client/start.ts";
 import { castVote } from "../client/vote.ts";
-import { takingHosts } from "../deployments/served.ts";
 import { membersOf, nameMax, reasonMax, textIn } from "./body.ts";
 import type { ForkedAnswer, VoteBody } from "./documents.ts";
 import type { Who } from "./guard.ts";
@@ -117,8 +116,7 @@ export async function fork(deps: ClientDeps, origin: SagaId, said: unknown): Pro
     ...(model === undefined ? {} : { model }),
     ...(instructions === undefined ? {} : { instructions }),
   });
-  const isTaken = (await takingHosts(deps.ports.membership)).length > 0;
-  return { saga: id, begun: isTaken && (await forkBegun(deps, { id, turn, since })) };
+  return { saga: id, begun: (await forkBegun(deps, { id, turn, since })) === "begun" };
 }
 
 /** Sends what was set aside again, or throws it away. Throws USAGE, LETTER_UNKNOWN, SAGA_ID_TAKEN, UNAVAILABLE. */

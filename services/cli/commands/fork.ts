@@ -11,7 +11,6 @@ import { defineCommand } from "../frame/command.ts";
 import { readTextFile } from "../frame/file.ts";
 import { withMesh } from "../frame/context.ts";
 import { parseJson, parseJsonOrText } from "../frame/json.ts";
-import { takingHosts } from "../../deployments/served.ts";
 import { noHost, watchStarted } from "../telling/started.ts";
 
 /** Starts a fork. */
@@ -76,9 +75,9 @@ export const fork = defineCommand({
       const since = await newestLetter(ports);
       const { id, name, turn } = await startFork(deps, origin, options);
       const { effects = "simulated" } = options;
-      const isServed = (await takingHosts(ports.membership)).length > 0;
-      if (!isServed) context.output.note(noHost);
-      else if (!(await forkBegun(deps, { id, turn, since }, context.signal)))
+      const fate = await forkBegun(deps, { id, turn, since }, context.signal);
+      if (fate === "unserved") context.output.note(noHost);
+      else if (fate === "waits")
         context.output.note(
           `no host has taken ${id} yet; \`sagamesh doctor\` tells whether one serves ${name}`,
         );
