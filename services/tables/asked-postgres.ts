@@ -5,7 +5,17 @@
  * UH2 One statement, that gives rows: it is declared as a cursor, of which so many rows are taken. What it may read besides these tables
  *     the rights of the URL's role say.
  */
-import { type ArrayRows, asItCame, connect, type DatabaseAt, failedAs } from "./pg-module.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import {
+  areMade,
+  type ArrayRows,
+  asItCame,
+  connect,
+  type Connection,
+  type DatabaseAt,
+  failedAs,
+  type Run,
+} from "./pg-module.ts";
 import type { Where } from "./filter-sql.ts";
 import type { Question, Said } from "./question.ts";
 import type { Cell } from "./rows.ts";
@@ -48,11 +58,26 @@ export async function answerFromPostgres(
     }
   } catch (error) {
     const failure = failedAs(error);
-    throw failure.code === "UNAVAILABLE" ? failure : error; // Else it is the statement's own fault.
+    if (failure.code === "UNAVAILABLE") throw failure;
+    if (failure.code === "INDEX_BROKEN" && !(await hasTables(client, at))) throw notMade;
+    throw error; // It is the statement's own fault.
   } finally {
     await client.end();
   }
 }
+
+/** A name that is not there may be none of these tables', or there are none at all yet. */
+async function hasTables(client: Connection, { schema }: DatabaseAt): Promise<boolean> {
+  await client.query("rollback");
+  const run: Run = async <T>(text: string, values: readonly unknown[] = []) =>
+    (await client.query(text, [...values])).rows as T[]; // Proof: only that there are any is looked at.
+  return areMade(run, schema);
+}
+
+const notMade = new MeshError("INDEX_UNUSABLE", "the database has no tables of this mesh yet", {
+  remedy:
+    "Run sagamesh index --url, or a query without --as-is, with a role that may make a schema; then look at the URL.",
+});
 
 /** The question marks of what a filter means, as this database counts them; what a person writes comes without values. */
 export function numbered({ sql, values }: Where): { readonly sql: string; readonly values: Cell[] } {

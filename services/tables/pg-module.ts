@@ -72,6 +72,12 @@ async function loadPg(): Promise<Pick<typeof pg, "Client">> {
   }
 }
 
+/**
+ * Whether a schema's tables have been made. Not by to_regclass: what a name means may be remembered from before somebody made or dropped it.
+ */
+export const areMade = async (run: Run, schema: string): Promise<boolean> =>
+  (await run("select from pg_tables where schemaname = $1 and tablename = 'facts'", [schema])).length > 0;
+
 /** What passes: connections, locks, a server that ends or begins, and too much of anything (classes and codes of SQLSTATE). */
 const passing = /^(?:08|40|53|57P|55P03|25P0[34])/;
 /** A table, a column or the whole schema is not there. */

@@ -8,7 +8,7 @@
  * UJ4 A statement whose connection broke has been done or not. Who goes on reads what is written, as fill.ts has it, by another connection.
  */
 import type { SagaId } from "../../protocol/ids.ts";
-import { connect, type Connection, type DatabaseAt, failedAs, type Run } from "./pg-module.ts";
+import { areMade, connect, type Connection, type DatabaseAt, failedAs, type Run } from "./pg-module.ts";
 import { tableNames } from "./schema.ts";
 import { postgresSql } from "./schema-postgres.ts";
 import {
@@ -36,14 +36,11 @@ export async function openPostgresStore(at: DatabaseAt): Promise<TableStore> {
 }
 
 async function makeTables(run: Run, { schema }: DatabaseAt): Promise<void> {
-  // Not to_regclass: what a name means may be remembered from before the wait below.
-  const isThere = async () =>
-    (await run("select from pg_tables where schemaname = $1 and tablename = 'facts'", [schema])).length > 0;
-  if (await isThere()) return;
+  if (await areMade(run, schema)) return;
   await transaction(run, async () => {
     // One process at a time makes a schema: "if not exists" alone fails for the second of two.
     await run("select pg_advisory_xact_lock(hashtext($1))", [schema]);
-    if (await isThere()) return;
+    if (await areMade(run, schema)) return;
     await run(`create schema if not exists "${schema}"`);
     await run(postgresSql);
   });

@@ -260,6 +260,19 @@ describe.skipIf(postgresBin === undefined)(withPostgres, () => {
       });
     });
 
+    test("of tables that nobody has made says what makes them; of one that there is not, what there is", async () => {
+      const none = { ...place, schema: "nobody_made_this" };
+      await expect(ask(none, { sql: "select * from sagas" })).rejects.toMatchObject({
+        code: "INDEX_UNUSABLE",
+        remedy: expect.stringContaining("sagamesh index --url") as unknown,
+      });
+      await expect(ask(place, { sql: "select * from saga" })).rejects.toMatchObject({
+        code: "USAGE",
+        message: expect.stringContaining('"saga" does not exist') as unknown,
+        remedy: expect.stringContaining("sagamesh index --schema") as unknown,
+      });
+    });
+
     test("to a database that is not there says so", async () => {
       const url = "postgres://nobody@127.0.0.1:1/none";
       await expect(ask({ ...place, url }, { sql: "select 1" })).rejects.toMatchObject({
