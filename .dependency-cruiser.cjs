@@ -392,7 +392,7 @@ const law = [
     name: "services-runtime-health",
     from: services("runtime/health"),
     node: true,
-    may: [protocol, allActors, services("wire", "http", "nats", "perform", "host", "worker")],
+    may: [protocol, allActors, services("wire", "http", "nats", "otlp", "perform", "host", "worker")],
   },
   {
     name: "services-runtime",

@@ -77,7 +77,7 @@ function anyValue(key: string, value: SpanValue): AnyValue {
   if (typeof value === "boolean") return { boolValue: value };
   if (typeof value !== "number")
     return { arrayValue: { values: value.map((one) => ({ stringValue: one })) } };
-  return Number.isSafeInteger(value) && !key.endsWith("usd")
+  return Number.isSafeInteger(value) && !/(?:usd|cost)$/.test(key)
     ? { intValue: String(value) }
     : { doubleValue: value };
 }

@@ -116,6 +116,7 @@ const Answer = z.object({
   partialSuccess: z
     .object({
       rejectedSpans: z.coerce.number().default(0),
+      rejectedDataPoints: z.coerce.number().default(0),
       errorMessage: z.string().default(""),
     })
     .optional(),
@@ -124,7 +125,7 @@ const Answer = z.object({
 /** An answer that cannot be read is one all the same: the request was taken. */
 function partly(text: string): Refusal | undefined {
   const answer = Answer.safeParse(parsed(text)).data?.partialSuccess;
-  const count = answer?.rejectedSpans ?? 0;
+  const count = (answer?.rejectedSpans ?? 0) + (answer?.rejectedDataPoints ?? 0);
   return answer === undefined || count === 0 ? undefined : { count, why: answer.errorMessage };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Settings: where spans go, by the variables that OpenTelemetry's specification names.
+ * Settings: where spans and metrics go, by the variables that OpenTelemetry's specification names.
  *
  * YG1 A header may hold a secret: no message of ours shows one.
  */
@@ -8,7 +8,10 @@ import { MeshError } from "../../protocol/errors.ts";
 /** What of the environment speaks of this: the variables that begin with `OTEL_`. */
 export type OtelVariables = Readonly<Record<string, string | undefined>>;
 
-/** Where spans go. */
+/** What is sent, as the variables and the receiver's paths call it. */
+export type OtlpSignal = "traces" | "metrics";
+
+/** Where one of them goes. */
 export interface OtlpEndpoint {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -19,16 +22,18 @@ export interface OtlpEndpoint {
 
 /** By the specification. */
 const timeoutMsDefault = 10_000;
+const everyMsDefault = 60_000;
 const serviceDefault = "sagamesh";
 
 /**
- * Where spans go: to the URL given, else where the variables say; undefined where nothing says so, or they say that it is to
+ * Where they go: to the URL given, else where the variables say; undefined where nothing says so, or they say that it is to
  * go nowhere. Throws USAGE for what is no URL or header, and for gRPC.
  */
-export function endpointOf(env: OtelVariables, given?: string): OtlpEndpoint | undefined {
-  const url = given === undefined ? urlIn(env) : basedOn(given, "--otlp");
+export function endpointOf(env: OtelVariables, signal: OtlpSignal, given?: string): OtlpEndpoint | undefined {
+  const url = given === undefined ? urlIn(env, signal) : basedOn(given, "--otlp", signal);
   if (url === undefined) return undefined;
-  const of = (what: string) => env[`OTEL_EXPORTER_OTLP_TRACES_${what}`] || env[`OTEL_EXPORTER_OTLP_${what}`];
+  const own = `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_`;
+  const of = (what: string) => env[`${own}${what}`] || env[`OTEL_EXPORTER_OTLP_${what}`];
   if (of("PROTOCOL") === "grpc" && given === undefined)
     throw new MeshError(
       "USAGE",
@@ -37,40 +42,42 @@ export function endpointOf(env: OtelVariables, given?: string): OtlpEndpoint | u
         remedy: "Set it to http/json and the endpoint to the receiver's port for HTTP, which is 4318 mostly.",
       },
     );
-  const headers = {
-    ...headersIn(env, "OTEL_EXPORTER_OTLP_HEADERS"),
-    ...headersIn(env, "OTEL_EXPORTER_OTLP_TRACES_HEADERS"),
-  };
-  const timeoutMs = Number(of("TIMEOUT") ?? timeoutMsDefault);
-  return {
-    ...{ url, headers, gzip: of("COMPRESSION") === "gzip" },
-    timeoutMs: timeoutMs > 0 ? timeoutMs : timeoutMsDefault,
-  };
+  const headers = { ...headersIn(env, "OTEL_EXPORTER_OTLP_HEADERS"), ...headersIn(env, `${own}HEADERS`) };
+  const timeoutMs = msIn(of("TIMEOUT"), timeoutMsDefault);
+  return { url, headers, gzip: of("COMPRESSION") === "gzip", timeoutMs };
 }
 
-function urlIn(env: OtelVariables): string | undefined {
+/** How often metrics go, milliseconds. */
+export const metricsEveryMs = (env: OtelVariables): number =>
+  msIn(env["OTEL_METRIC_EXPORT_INTERVAL"], everyMsDefault);
+
+const msIn = (text: string | undefined, otherwise: number): number =>
+  Number(text ?? otherwise) > 0 ? Number(text ?? otherwise) : otherwise;
+
+function urlIn(env: OtelVariables, signal: OtlpSignal): string | undefined {
   const isOff = env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true";
-  if (isOff || env["OTEL_TRACES_EXPORTER"] === "none") return undefined;
-  const ownName = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+  const exporters = env[`OTEL_${signal.toUpperCase()}_EXPORTER`] || "otlp"; // `none`, or several separated by commas.
+  if (isOff || !exporters.split(",").some((one) => one.trim() === "otlp")) return undefined;
+  const ownName = `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`;
   const own = env[ownName];
   if (own) return checked(own, ownName); // As it is, says the specification.
   const base = env["OTEL_EXPORTER_OTLP_ENDPOINT"];
-  return base ? basedOn(base, "OTEL_EXPORTER_OTLP_ENDPOINT") : undefined;
+  return base ? basedOn(base, "OTEL_EXPORTER_OTLP_ENDPOINT", signal) : undefined;
 }
 
-const path = "/v1/traces";
-
-function basedOn(base: string, from: string): string {
+function basedOn(base: string, from: string, signal: OtlpSignal): string {
   const url = checked(base, from);
+  const path = `/v1/${signal}`;
   return url.endsWith(path) ? url : `${url.replace(/\/+$/, "")}${path}`;
 }
 
 function checked(text: string, from: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined && (url.protocol === "http:" || url.protocol === "https:") && url.search === "")
-    return text;
+  const isPlain = url !== undefined && url.search === "" && url.username === "" && url.password === "";
+  if (isPlain && (url.protocol === "http:" || url.protocol === "https:")) return text;
   throw new MeshError("USAGE", `${from}: expected a URL such as http://localhost:4318`, {
-    remedy: "Name the receiver's address for OTLP over HTTP.",
+    remedy:
+      "Name the receiver's address for OTLP over HTTP; a password or key belongs into OTEL_EXPORTER_OTLP_HEADERS.",
   });
 }
 
@@ -111,7 +118,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** What the spans are said to be of. The name of the service stands over the one among the attributes. */
+/** What they are said to be of. The name of the service stands over the one among the attributes. */
 export function resourceOf(env: OtelVariables): Record<string, string> {
   const { "service.name": named, ...attributes } = pairsIn(env, "OTEL_RESOURCE_ATTRIBUTES");
   return { "service.name": env["OTEL_SERVICE_NAME"] || named || serviceDefault, ...attributes };

@@ -31,7 +31,7 @@ export interface SpanReceiver {
 
 /** Where spans go: to the URL given, else where OpenTelemetry's variables say. Throws USAGE where neither does. */
 export function receiverOf({ otel }: Pick<Config, "otel">, url?: string): OtlpEndpoint {
-  const endpoint = endpointOf(otel, url);
+  const endpoint = endpointOf(otel, "traces", url);
   if (endpoint !== undefined) return endpoint;
   throw new MeshError("USAGE", "nothing says where spans are to go", {
     remedy: "Name the receiver: --otlp http://localhost:4318, or OTEL_EXPORTER_OTLP_ENDPOINT.",
@@ -94,7 +94,7 @@ export function tracePart(
   const { signal } = stopping;
   const notExported = (error: unknown) => report(`no spans are exported: ${describeError(error)}`);
   try {
-    const endpoint = endpointOf(config.otel);
+    const endpoint = endpointOf(config.otel, "traces");
     if (endpoint === undefined) return undefined;
     const following = { ports, endpoint, content: false, place: undefined };
     const running = exportTraces({ config, clock, chance, signal, report }, following).catch(notExported);

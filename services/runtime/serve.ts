@@ -66,7 +66,7 @@ export interface Service {
   readonly reserveBytes: number | undefined;
   /** Begins what stores before it serves, and waits for a server that stores nothing. */
   readonly whenStored: WhenStored;
-  /** Where the process shows its health, if it does. */
+  /** Where the process shows its health, and what counts for it, if anything asks. */
   readonly health: Pick<Health, "url" | "observers"> | undefined;
 }
 
@@ -96,12 +96,13 @@ export async function openServing(
 ): Promise<Serving> {
   const signer = openSigner(options.config.hostNkey, "SAGAMESH_HOST_NKEY");
   const log = createLogger({ level: levelOf(options), fields: { service: "sagamesh" } });
-  const health = await openHealth(options.config); // Before the mesh: a process that waits for its server is alive, and not ready.
+  const health = await openHealth(options.config, log); // Before the mesh: a process that waits for its server is alive, and not ready.
   let mesh: OpenMesh | undefined;
   let isServing = false;
   const endOutliving = outliveLeftAlone(log);
   const closeAll = async () => {
     endOutliving();
+    if (isServing) await health?.sendLast(); // It has what only an open mesh tells.
     await mesh?.close();
     await health?.close();
     log.info({}, "stopped");
@@ -253,12 +254,14 @@ export function drainLine({ sagas, effects }: UnderWay, graceMs: number): string
     : `drains: waits at most ${graceMs / 1_000} s for ${awaited.join(" and ")}; a second signal (Ctrl-C) exits at once`;
 }
 
-/** Loaded only where it is asked for: an HTTP server is not for nothing. */
-async function openHealth({ health }: Config): Promise<Health | undefined> {
-  const { host, port } = health;
-  if (port === undefined) return undefined;
+/** Loaded only where it is asked for: an HTTP server is not for nothing, nor is a client. */
+async function openHealth(config: Config, log: Log): Promise<Health | undefined> {
+  const { host, port } = config.health;
+  const isTold = Object.keys(config.otel).length > 0;
+  const push = isTold ? (await import("./push-metrics.ts")).metricsPush(config, log) : undefined;
+  if (port === undefined && push === undefined) return undefined;
   return (await import("./health/health.ts")).startHealth({
-    ...{ host, port, linesLost },
+    ...{ host, port, push, linesLost },
     version: packageVersion(),
   });
 }

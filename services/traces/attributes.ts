@@ -69,6 +69,7 @@ export const usageAttributes = (usage: Usage | undefined): SpanAttributes =>
         [attribute.cacheReadTokens]: usage.cacheReadTokens,
         [attribute.cacheWriteTokens]: usage.cacheWriteTokens,
         [attribute.usd]: usage.usd,
+        [attribute.cost]: usage.usd,
         [attribute.estimated]: usage.estimated,
       });
 

@@ -71,6 +71,8 @@ export const attribute = {
   code: "sagamesh.code",
   forkedAt: "sagamesh.fork.turn",
   usd: "sagamesh.usage.usd",
+  /** The same under the name by which Langfuse and others read it: the conventions have none for money. */
+  cost: "gen_ai.usage.cost",
   estimated: "sagamesh.usage.estimated",
   /** Of a saga, without those below it. */
   spentSteps: "sagamesh.spent.steps",

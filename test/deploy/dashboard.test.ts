@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createExposition, type Exposition } from "../../services/runtime/health/exposition.ts";
-import { partGauges } from "../../services/runtime/health/health.ts";
+import { partGauges } from "../../services/runtime/health/gathered.ts";
 import { createMeshGauges } from "../../services/runtime/health/mesh-gauges.ts";
 import { createMetrics } from "../../services/runtime/health/metrics.ts";
 import { createProcessGauges } from "../../services/runtime/health/process-gauges.ts";
@@ -15,7 +15,7 @@ const read = (file: string) => readFileSync(new URL(`../../deploy/${file}`, impo
 
 /** Every metric with its labels, under each name that it has in a query. */
 function shown(): Map<string, readonly string[]> {
-  const names = new Map<string, readonly string[]>([["sagamesh_ready", []]]); // Of health.ts itself.
+  const names = new Map<string, readonly string[]>([["sagamesh_ready", []]]); // Of gathered.ts itself.
   const real = createExposition();
   const noting: Exposition = {
     ...real,

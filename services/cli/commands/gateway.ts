@@ -43,7 +43,7 @@ export const gateway = defineCommand({
         definitions: [],
         tools: [],
         pid: process.pid,
-        ...(health === undefined ? {} : { health: health.url }),
+        ...(health?.url === undefined ? {} : { health: health.url }),
         gateway: url,
         listens,
       };

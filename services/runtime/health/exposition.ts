@@ -1,5 +1,5 @@
 /**
- * Exposition: counters, gauges and histograms, and their text as Prometheus reads it (format 0.0.4).
+ * Exposition: counters, gauges and histograms, what they hold, and that as the text that Prometheus reads (format 0.0.4).
  *
  * The usual package would do; loading it costs a host 20 MB, twice what all of this process's sagas may take.
  *
@@ -7,6 +7,7 @@
  *     name that the outside chooses can never fill the memory.
  * EP2 Counting is a look-up and an addition. Everything else is done when a reader asks.
  */
+import type { HistogramPoint, MetricRead, NumberPoint } from "../../otlp/metrics.ts";
 
 const seriesMax = 500;
 
@@ -27,118 +28,133 @@ export interface Histogram {
   observe(labels: Labels, value: number): void;
 }
 
-interface Metric {
-  readonly name: string;
-  readonly type: "counter" | "gauge" | "histogram";
-  readonly help: string;
-  lines(): Iterable<string>;
-}
-
 export interface Exposition {
   readonly counter: (name: string, help: string, labels?: Labels) => Counter;
   readonly gauge: (name: string, help: string, labels?: Labels) => Gauge;
   /** `buckets` ascending, without the infinite one. */
   readonly histogram: (name: string, help: string, labels: Labels, buckets: readonly number[]) => Histogram;
+  /** All of them as they stand. */
+  readonly read: () => MetricRead[];
+  /** The same for Prometheus. */
   readonly text: () => string;
 }
 
 export const contentType = "text/plain; version=0.0.4; charset=utf-8";
 
 export function createExposition(): Exposition {
-  const metrics: Metric[] = [];
+  const metrics: (() => MetricRead)[] = [];
+  const read = () => metrics.map((one) => one());
   return {
     counter: (name, help, labels = []) => {
       const series = createSeries(labels, () => ({ value: 0 }));
       if (labels.length === 0) series.of([]);
-      metrics.push({ name, type: "counter", help, lines: () => values(name, series) });
+      metrics.push(() => ({
+        type: "counter",
+        name,
+        help,
+        points: series.points(({ value }) => ({ value })),
+      }));
       return { add: (of = [], by = 1) => void (series.of(of).value += by) };
     },
     gauge: (name, help, labels = []) => {
       const series = createSeries(labels, () => ({ value: 0 }));
-      metrics.push({ name, type: "gauge", help, lines: () => values(name, series) });
+      metrics.push(() => ({ type: "gauge", name, help, points: series.points(({ value }) => ({ value })) }));
       return {
         set: (of, value) => void (series.of(of).value = value),
         add: (of, by) => void (series.of(of).value += by),
         clear: series.clear,
       };
     },
-    histogram: (name, help, labels, buckets) => {
-      const series = createSeries(labels, () => ({ counts: buckets.map(() => 0), count: 0, sum: 0 }));
+    histogram: (name, help, labels, bounds) => {
+      const series = createSeries(labels, () => ({ counts: bounds.map(() => 0), count: 0, sum: 0 }));
       if (labels.length === 0) series.of([]); // A rate needs a first value, before anything was seen.
-      metrics.push({ name, type: "histogram", help, lines: () => bucketLines(name, series, buckets) });
+      metrics.push(() => {
+        const points = series.points(({ counts, count, sum }) => ({ counts: [...counts], count, sum }));
+        return { type: "histogram", name, help, bounds, points };
+      });
       return {
         observe: (of, value) => {
           const one = series.of(of);
           one.count += 1;
           one.sum += value;
-          const bucket = buckets.findIndex((most) => value <= most);
+          const bucket = bounds.findIndex((most) => value <= most);
           if (bucket >= 0) one.counts[bucket]! += 1;
         },
       };
     },
-    text: () =>
-      metrics
-        .flatMap((metric) => [
-          `# HELP ${metric.name} ${metric.help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`,
-          `# TYPE ${metric.name} ${metric.type}`,
-          ...metric.lines(),
-          "",
-        ])
-        .join("\n"),
+    read,
+    text: () => read().flatMap(linesOf).join("\n"),
   };
 }
 
 interface Series<T> {
   readonly of: (labels: Labels) => T;
   readonly clear: () => void;
-  readonly entries: () => Iterable<readonly [string, T]>;
+  readonly points: <P>(of: (value: T) => P) => (P & Pick<NumberPoint, "labels">)[];
 }
 
 function createSeries<T>(names: Labels, empty: () => T): Series<T> {
-  const all = new Map<string, { readonly text: string; readonly value: T }>();
+  const all = new Map<string, { readonly labels: Readonly<Record<string, string>>; readonly value: T }>();
   const of = (labels: Labels): T => {
     const key = labels.join("\u0000");
     const found = all.get(key);
     if (found !== undefined) return found.value;
     const isOther = labels.every((label) => label === "other");
     if (all.size >= seriesMax && !isOther) return of(names.map(() => "other")); // EP1
-    const text = names.map((name, index) => `${name}="${escaped(labels[index] ?? "")}"`).join(",");
     const value = empty();
-    all.set(key, { text, value });
+    all.set(key, {
+      labels: Object.fromEntries(names.map((name, k) => [name, labels[k] ?? ""])),
+      value,
+    });
     return value;
   };
   return {
     of,
     clear: () => all.clear(),
-    entries: () => [...all.values()].map(({ text, value }) => [text, value] as const),
+    points: (pointOf) => [...all.values()].map(({ labels, value }) => ({ labels, ...pointOf(value) })),
   };
 }
+
+/** A metric in Prometheus's text, and an empty line. */
+function linesOf(metric: MetricRead): string[] {
+  const { name, help, type } = metric;
+  return [
+    `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`,
+    `# TYPE ${name} ${type}`,
+    ...(metric.type === "histogram"
+      ? metric.points.flatMap((point) => bucketLines(name, point, metric.bounds))
+      : metric.points.map(({ labels, value }) => `${name}${braced(pairsOf(labels))} ${value}`)),
+    "",
+  ];
+}
+
+const pairsOf = (labels: NumberPoint["labels"]): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}="${escaped(value)}"`)
+    .join(",");
 
 const escaped = (value: string): string =>
   value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 
-const braced = (labels: string): string => (labels === "" ? "" : `{${labels}}`);
+const braced = (pairs: string): string => (pairs === "" ? "" : `{${pairs}}`);
 
-function* values(name: string, series: Series<{ value: number }>): Iterable<string> {
-  for (const [labels, { value }] of series.entries()) yield `${name}${braced(labels)} ${value}`;
-}
-
-interface Buckets {
-  readonly counts: number[];
-  count: number;
-  sum: number;
-}
-
-function* bucketLines(name: string, series: Series<Buckets>, buckets: readonly number[]): Iterable<string> {
-  for (const [labels, { counts, count, sum }] of series.entries()) {
-    const before = labels === "" ? "" : `${labels},`;
-    let upTo = 0;
-    for (const [index, most] of buckets.entries()) {
-      upTo += counts[index] ?? 0;
-      yield `${name}_bucket{${before}le="${most}"} ${upTo}`;
-    }
-    yield `${name}_bucket{${before}le="+Inf"} ${count}`;
-    yield `${name}_sum${braced(labels)} ${sum}`;
-    yield `${name}_count${braced(labels)} ${count}`;
-  }
+/** Each bucket has those below it in it, here. */
+function bucketLines(
+  name: string,
+  { labels, counts, count, sum }: HistogramPoint,
+  bounds: readonly number[],
+): string[] {
+  const pairs = pairsOf(labels);
+  const before = pairs === "" ? "" : `${pairs},`;
+  let upTo = 0;
+  const buckets = bounds.map((most, index) => {
+    upTo += counts[index] ?? 0;
+    return `${name}_bucket{${before}le="${most}"} ${upTo}`;
+  });
+  return [
+    ...buckets,
+    `${name}_bucket{${before}le="+Inf"} ${count}`,
+    `${name}_sum${braced(pairs)} ${sum}`,
+    `${name}_count${braced(pairs)} ${count}`,
+  ];
 }

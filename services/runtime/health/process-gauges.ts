@@ -3,6 +3,9 @@ import type { Exposition } from "./exposition.ts";
 
 /** How often the loop is looked at; a delay shorter than this may be missed. */
 const resolutionMs = 20;
+/** Who reads so soon after another sees what that one saw: several readers take nothing from one another. */
+const sameMs = 10_000;
+const quantiles = [0.5, 0.99, 1] as const;
 
 export interface ProcessGauges {
   refresh(): void;
@@ -10,7 +13,11 @@ export interface ProcessGauges {
 }
 
 /** `linesLost`: how many lines this process could not write so far. */
-export function createProcessGauges({ gauge, counter }: Exposition, linesLost: () => number): ProcessGauges {
+export function createProcessGauges(
+  { gauge, counter }: Exposition,
+  linesLost: () => number,
+  now: () => number = () => performance.now(),
+): ProcessGauges {
   const { monitorEventLoopDelay } = process.getBuiltinModule("node:perf_hooks");
   const delays = monitorEventLoopDelay({ resolution: resolutionMs });
   delays.enable();
@@ -20,7 +27,7 @@ export function createProcessGauges({ gauge, counter }: Exposition, linesLost: (
   const cpu = counter("process_cpu_seconds_total", "Processor time, user and system.");
   const delay = gauge(
     "sagamesh_event_loop_delay_seconds",
-    "By how much the event loop was late since the last scrape; quantile 1 is the worst.",
+    "By how much the event loop was late since it was read last, ten seconds ago or more; quantile 1 is the worst.",
     ["quantile"],
   );
   const lost = counter(
@@ -30,6 +37,7 @@ export function createProcessGauges({ gauge, counter }: Exposition, linesLost: (
   let lostBefore = 0;
   started.set([], Math.round(Date.now() / 1_000 - process.uptime()));
   let counted = 0;
+  let delaysAt = Number.NEGATIVE_INFINITY;
   return {
     refresh: () => {
       lost.add([], linesLost() - lostBefore);
@@ -41,7 +49,9 @@ export function createProcessGauges({ gauge, counter }: Exposition, linesLost: (
       const seconds = (user + system) / 1e6;
       cpu.add([], seconds - counted);
       counted = seconds;
-      for (const quantile of [0.5, 0.99, 1]) {
+      if (now() - delaysAt < sameMs) return;
+      delaysAt = now();
+      for (const quantile of quantiles) {
         // What is measured is the distance of two looks, so the wish for it is part of it.
         const late = delays.count === 0 ? 0 : delays.percentile(quantile * 100) / 1e9 - resolutionMs / 1_000;
         delay.set([String(quantile)], Math.max(0, late));

@@ -31,7 +31,9 @@ test("a host loads no other command, and no model SDK, demo or testing code unle
   const urls = await modulesOf("test/examples/weekend.ts", "serves weekend@1");
   const loaded = (part: RegExp) => urls.filter((url) => part.test(url));
   expect(loaded(/\/services\/cli\/commands\//)).toEqual([expect.stringMatching(/\/host\.ts$/)]);
-  expect(loaded(/@anthropic-ai|\/services\/(demo|testing|worker|memory|mcp|sandbox)\//)).toEqual([]);
+  expect(loaded(/@anthropic-ai|\/services\/(demo|testing|worker|memory|mcp|sandbox|otlp|http)\//)).toEqual(
+    [],
+  );
 });
 
 test("a host whose agent has MCP tools and may run code loads their contracts, and neither client nor engine", async () => {

@@ -204,6 +204,7 @@ describe("an intent's span", () => {
         "gen_ai.response.finish_reasons": ["calls"],
         "gen_ai.response.model": "claude-sonnet-5",
         "sagamesh.usage.usd": 0.25,
+        "gen_ai.usage.cost": 0.25,
         "sagamesh.decision": 1,
       },
     });

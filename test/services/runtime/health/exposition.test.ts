@@ -7,6 +7,7 @@ import { oneShard } from "../../../../protocol/shards.ts";
 import { createExposition } from "../../../../services/runtime/health/exposition.ts";
 import { createMeshGauges } from "../../../../services/runtime/health/mesh-gauges.ts";
 import { createMetrics } from "../../../../services/runtime/health/metrics.ts";
+import { createProcessGauges } from "../../../../services/runtime/health/process-gauges.ts";
 import { parsePrometheus } from "../../../support/prometheus.ts";
 
 describe("exposition", () => {
@@ -47,6 +48,31 @@ describe("exposition", () => {
     expect(values.get('sagamesh_appends_total{outcome="fenced"}')).toBe(0);
     expect(values.get("sagamesh_recovery_seconds_count")).toBe(0);
   });
+});
+
+test("who reads a process's gauges just after another sees how late its loop was, as that one did", async () => {
+  const exposition = createExposition();
+  let now = 0;
+  const gauges = createProcessGauges(
+    exposition,
+    () => 0,
+    () => now,
+  );
+  const late = () => {
+    gauges.refresh();
+    return parsePrometheus(exposition.text()).values.get('sagamesh_event_loop_delay_seconds{quantile="1"}');
+  };
+  const busy = () => {
+    for (const until = performance.now() + 200; performance.now() < until;);
+  };
+  await new Promise((resolve) => setTimeout(resolve, 100)); // It looks every 20 ms.
+  busy();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const first = late();
+  expect(first).toBeGreaterThan(0.1);
+  now += 1_000;
+  expect(late()).toBe(first);
+  gauges.close();
 });
 
 describe("mesh gauges", () => {
