@@ -14,6 +14,11 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
 
+/** The value that so large a share of them does not exceed, 0 to 1; NaN of none. */
+export const percentile = (values: readonly number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.ceil(values.length * share) - 1)] ??
+  Number.NaN;
+
 /** Three significant digits: more would be noise. */
 export const rounded = (value: number): number => Number(value.toPrecision(3));
 

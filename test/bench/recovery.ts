@@ -16,7 +16,7 @@ import { sagaOfLedger } from "../../protocol/subjects.ts";
 import { decodeTurn } from "../../services/ledger/reader.ts";
 import { type RunningCli, startCli } from "../support/cli.ts";
 import { type BenchServer, openServer, startSaga, until, workerOn } from "./bench-mesh.ts";
-import { median, type Report } from "./figures.ts";
+import { median, percentile, type Report } from "./figures.ts";
 import { noopName } from "./noop-saga.ts";
 import recoveryApp from "./recovery-app.ts";
 
@@ -122,10 +122,6 @@ function longestGap(times: readonly number[], begin: number, end: number): numbe
     if (at > 0 && time >= begin && time <= end) longest = Math.max(longest, time - (times[at - 1] ?? time));
   return longest;
 }
-
-const percentile = (values: readonly number[], share: number): number =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.ceil(values.length * share) - 1)] ??
-  Number.NaN;
 
 async function startHosts(load: Load): Promise<RunningCli[]> {
   const hosts = await Promise.all(Array.from({ length: hostsMax }, () => load.host()));

@@ -27,7 +27,7 @@ import {
   type Sync,
   until,
 } from "./bench-mesh.ts";
-import { median, type Report, rounded } from "./figures.ts";
+import { median, percentile, type Report, rounded } from "./figures.ts";
 import { noopApp, noopName, noopSignal } from "./noop-saga.ts";
 
 export interface WakeOptions {
@@ -94,6 +94,7 @@ async function wakeAll(
 
 const figuresOf = (found: readonly number[], base: readonly number[]) => ({
   median: rounded(median(found)),
+  p95: rounded(percentile(found, 0.95)),
   least: rounded(Math.min(...found)),
   most: rounded(Math.max(...found)),
   ratio: rounded(median(found) / median(base)),
