@@ -57,10 +57,11 @@ export const asForeign = (value: Json): Json => plain(value, limits.nestingMax, 
  * The same of what this mesh has written itself: a ledger's message, a blob, a snapshot. As long as it is, as deep as it
  * could ever be written, and with members of any name (CD4). Throws BAD_MESSAGE.
  */
-export function decodeOwn(bytes: Uint8Array, contentType: string): Json {
-  const value = decodeBytes(bytes, typeIn(contentType));
-  return plain(value, limits.ownNestingMax, false);
-}
+export const decodeOwn = (bytes: Uint8Array, contentType: string): Json =>
+  asOwn(decodeBytes(bytes, typeIn(contentType)));
+
+/** The same of a value that was parsed of such bytes. Throws BAD_MESSAGE. */
+export const asOwn = (value: unknown): Json => plain(value, limits.ownNestingMax, false);
 
 const typeIn = (contentType: string | undefined): string | undefined =>
   contentType?.split(";")[0]?.trim().toLowerCase();

@@ -15,7 +15,6 @@
  * QC5 A message that chains, of which it cannot be said yet whether it counts, ends the reading with SIGNER_UNKNOWN or
  *     TRUST_UNSETTLED: neither it nor what follows it is judged, and nothing is appended.
  */
-import { contentTypes, decode } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -23,6 +22,7 @@ import type { Json } from "../../protocol/json.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { tombstoneEvent } from "../../protocol/tombstone.ts";
 import type { LedgerPort, LoopPort, StoredMessage } from "../wire/ports.ts";
+import { membersOf } from "./content.ts";
 import { unjudged } from "./trust.ts";
 
 /** Where a ledger stands: what the next turn follows. Sequence 0 and an empty hash before the first. */
@@ -79,38 +79,16 @@ export interface ChainSource {
 }
 
 /** What a message says of its place; undefined for one that says nothing. Of any version, and however deep. */
-export function claimOf({
-  data,
-  headers: fields,
-}: Pick<StoredMessage, "data" | "headers">): Claim | undefined {
-  const value = membersOf(data, fields[headers.contentType]);
-  const { saga, prev, v } = value ?? {};
+export function claimOf(message: Pick<StoredMessage, "data" | "headers">): Claim | undefined {
+  const { saga, prev, v, turn, turns, type } = membersOf(message) ?? {};
   if (typeof saga !== "string" || typeof prev !== "string" || typeof v !== "number") return undefined;
-  const { turn, turns, type } = value ?? {};
-  if (fields[headers.event] === tombstoneEvent)
+  if (message.headers[headers.event] === tombstoneEvent)
     return type === "tombstone" && isCount(turns) ? { kind: type, saga, turn: turns + 1, prev } : undefined;
   return isCount(turn) ? { kind: "turn", saga, turn, prev } : undefined;
 }
 
 const isCount = (value: Json | undefined): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value > 0;
-
-function membersOf(
-  data: Uint8Array,
-  contentType = contentTypes.json as string,
-): Record<string, Json> | undefined {
-  try {
-    // Not by the codec where the codec is strict: a turn that it cannot read is a turn still (QC1).
-    const value: unknown =
-      contentType === contentTypes.json
-        ? JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString())
-        : decode(data, contentType);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, Json>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** What a message was stored after on its subject, by the server's own word; undefined for one that compared nothing. */
 export function storedAfter({ headers: fields }: Pick<StoredMessage, "headers">): number | undefined {

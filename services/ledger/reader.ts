@@ -8,7 +8,7 @@
  *     was a limit can be looked at, cancelled and undone.
  */
 import { z } from "zod";
-import { decodeOwn, mayHoldBlob } from "../../protocol/codec.ts";
+import { mayHoldBlob } from "../../protocol/codec.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -18,6 +18,7 @@ import { ledgerVersion, Turn } from "../../protocol/turn.ts";
 import { inflate } from "../wire/blobs.ts";
 import type { BlobPort, InboxPort, LoopPort, StoredMessage } from "../wire/ports.ts";
 import { type ChainSource, type Head, lastTurnOf, type Link, readChain, sortingFrom } from "./chain.ts";
+import { contentOf } from "./content.ts";
 import { readPages } from "./pages.ts";
 
 export { emptyHead, type Head } from "./chain.ts";
@@ -162,6 +163,6 @@ async function valueOf(
   blobs: LedgerSource["blobs"],
   message: Pick<StoredMessage, "data" | "headers">,
 ): Promise<Json> {
-  const value = decodeOwn(message.data, message.headers[headers.contentType] ?? "application/json");
+  const value = contentOf(message);
   return mayHoldBlob(message.data) ? inflate(value, (digest) => blobs.get(digest)) : value;
 }

@@ -69,14 +69,12 @@ export async function verifyLedger(
   const turns = async function* (): AsyncGenerator<readonly Hashed[]> {
     const telling = tellingApart(saga);
     for await (const page of readPages(ports.ledger, saga, 0, last.seq)) {
-      const told: Hashed[] = [];
       for (const message of page) {
         const turn = telling.take(message);
-        if (turn !== undefined) told.push(turn);
+        if (turn !== undefined) yield [turn]; // One by one: each is read while its content is at hand.
         const wait = ports.loop?.breathe();
         if (wait !== undefined) await wait;
       }
-      yield told;
     }
     yield telling.end();
     apart = telling;
