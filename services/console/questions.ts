@@ -94,7 +94,7 @@ export function createAsking(deps: ClientDeps, teller: SagaTeller, tables: Table
 /** XQ1. What a fork has from its origin was paid once. */
 function spentBy(column: "day" | "agent" | "model", since: string): Where {
   const tokens = "input_tokens + cache_read_tokens + cache_write_tokens + output_tokens";
-  const order = column === "day" ? "1 desc" : "2 desc, 3 desc";
+  const order = column === "day" ? "1 desc" : "2 desc, 3 desc, 1"; // What cost the same stays in its place.
   return {
     sql:
       `select coalesce(${column}, ''), sum(coalesce(usd, 0)), sum(${tokens}), count(*) from spending ` +
