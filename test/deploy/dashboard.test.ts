@@ -62,6 +62,13 @@ function assertShown(query: string): void {
   expect(query.split("(").length).toBe(query.split(")").length);
 }
 
+test("no metric has a label that is kept for another kind: who reads by the type would read it wrong", () => {
+  const kept = [...metrics].filter(
+    ([name, labels]) => labels.includes("quantile") || (labels.includes("le") && !name.endsWith("_bucket")),
+  );
+  expect(kept).toEqual([]);
+});
+
 interface Dashboard {
   readonly panels: readonly {
     readonly id: number;

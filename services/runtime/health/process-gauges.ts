@@ -5,7 +5,8 @@ import type { Exposition } from "./exposition.ts";
 const resolutionMs = 20;
 /** Who reads so soon after another sees what that one saw: several readers take nothing from one another. */
 const sameMs = 10_000;
-const quantiles = [0.5, 0.99, 1] as const;
+/** The label is not `quantile`, which is kept for summaries: who reads metrics by their type would read these wrong. */
+const percentiles = [50, 99, 100] as const;
 
 export interface ProcessGauges {
   refresh(): void;
@@ -27,8 +28,8 @@ export function createProcessGauges(
   const cpu = counter("process_cpu_seconds_total", "Processor time, user and system.");
   const delay = gauge(
     "sagamesh_event_loop_delay_seconds",
-    "By how much the event loop was late since it was read last, ten seconds ago or more; quantile 1 is the worst.",
-    ["quantile"],
+    "By how much the event loop was late since it was read last, ten seconds ago or more; percentile 100 is the worst.",
+    ["percentile"],
   );
   const lost = counter(
     "sagamesh_lines_lost_total",
@@ -51,10 +52,10 @@ export function createProcessGauges(
       counted = seconds;
       if (now() - delaysAt < sameMs) return;
       delaysAt = now();
-      for (const quantile of quantiles) {
+      for (const percentile of percentiles) {
         // What is measured is the distance of two looks, so the wish for it is part of it.
-        const late = delays.count === 0 ? 0 : delays.percentile(quantile * 100) / 1e9 - resolutionMs / 1_000;
-        delay.set([String(quantile)], Math.max(0, late));
+        const late = delays.count === 0 ? 0 : delays.percentile(percentile) / 1e9 - resolutionMs / 1_000;
+        delay.set([String(percentile)], Math.max(0, late));
       }
       delays.reset();
     },
