@@ -1,6 +1,8 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import "./style.css";
+import "./saga.css";
+import "./graph.css";
 import "./forms.css";
 import "./mesh.css";
 import { applyTheme } from "./theme.ts";
