@@ -276,6 +276,7 @@ const law = [
         ...[
           "wire",
           "process",
+          "app",
           "deployments",
           "http",
           "ledger",

@@ -2,11 +2,12 @@
  * Documents: what the console's server and its page say to each other. Types alone, so that the page carries no schema.
  */
 import type { DoctorDocument } from "../../protocol/documents/doctor.ts";
-import type { GraphEdge, GraphNode, GraphNodeKind, GraphStatus } from "../../protocol/documents/graph.ts";
+import type { GraphNodeKind, GraphStatus } from "../../protocol/documents/graph.ts";
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { IntentDocument } from "../../protocol/documents/intent.ts";
 import type { LetterDocument } from "../../protocol/documents/letter.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
+import type { StateDocument } from "../../protocol/documents/state.ts";
 import type { TaskDetailDocument, TaskDocument } from "../../protocol/documents/task.ts";
 import type { WhySentence } from "../../protocol/documents/why.ts";
 import type { ThrottleStanding } from "../../protocol/throttle.ts";
@@ -62,6 +63,8 @@ export interface SagaCounts {
 
 /** `GET /api/sagas/<id>`: a saga as it stands, or as it stood after `turn`. */
 export interface SagaDocument extends Omit<InspectDocument, "intents" | "events"> {
+  /** Of its definition, where a host has registered that. */
+  readonly kind?: string;
   /** How many turns its ledger has, where not all are told of. */
   readonly of?: number;
 }
@@ -85,6 +88,8 @@ export interface TimelineItem {
   readonly kind: GraphNodeKind | "takeover" | "vote";
   readonly label: string;
   readonly detail: string;
+  /** The digest of the arguments, of which \`detail\` may have the beginning alone. */
+  readonly args?: string;
   readonly turn: number;
   /** Milliseconds since the epoch, as are all times here. */
   readonly at: number;
@@ -136,31 +141,25 @@ export interface IntentStory {
   readonly why: readonly WhySentence[];
 }
 
-/** A node of the graph with the place of its box. */
-export interface PlacedNode extends GraphNode {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-  /** What stands in the box. */
-  readonly lines: readonly string[];
-}
+export type {
+  GivenVerdict,
+  GraphPicture,
+  PlacedBox,
+  PlacedLine,
+  PlacedNode,
+  PlanNode,
+  PlanPicture,
+} from "./pictures.ts";
 
-export interface PlacedEdge extends GraphEdge {
-  readonly points: readonly { readonly x: number; readonly y: number }[];
-  readonly x: number;
-  readonly y: number;
-}
-
-/** `GET /api/sagas/<id>/graph`. */
-export interface GraphPicture {
-  readonly width: number;
-  readonly height: number;
-  readonly nodes: readonly PlacedNode[];
-  readonly edges: readonly PlacedEdge[];
-  /** So many of the earliest nodes are left out. */
+/** `GET /api/sagas/<id>/state/<dimension>`: a side of its state; of what grows with a ledger the last rows. */
+export interface SideDocument {
+  readonly state: StateDocument;
+  /** So many earlier rows are left out. */
   readonly leftOut: number;
 }
+
+/** `GET /api/sagas/<id>/intents/<intent>/prompt`: with long values folded, unless `whole` is asked for. */
+export type { PromptDocument } from "../../protocol/documents/prompt.ts";
 
 /** `GET /api/sagas/<id>/why`. */
 export interface StoryDocument {

@@ -15,6 +15,7 @@ import { pictureOf } from "./picture.ts";
 import type { Asking } from "./questions.ts";
 import type { SagaTeller } from "./saga.ts";
 import type { SagaFinder } from "./sagas.ts";
+import type { StateTeller } from "./state.ts";
 import { schemaOf, takesOf } from "./takes.ts";
 import { allTasks } from "./tasks.ts";
 
@@ -24,6 +25,7 @@ export interface Served {
   readonly me: Omit<MeDocument, keyof Who>;
   readonly finder: SagaFinder;
   readonly teller: SagaTeller;
+  readonly state: StateTeller;
   readonly mesh: MeshTeller;
   readonly asking: Asking;
   readonly archives: ArchivePlace;
@@ -70,9 +72,21 @@ export const routes: readonly (readonly [method: "GET" | "POST", path: RegExp, h
     "GET",
     /^\/sagas\/([^/]+)\/graph$/,
     async ({ deps, teller }, { query }, [saga]) => {
-      const { turns, viewing } = await teller.turns(idOf(saga), numberIn(query, "turn"));
-      return told(await pictureOf(turns, viewing, deps.ports.loop));
+      const open = new Set(query.get("open")?.split(",") ?? []);
+      const asked = { saga: idOf(saga), turn: numberIn(query, "turn"), open };
+      return told(await pictureOf(teller, asked, deps.ports.loop));
     },
+  ],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)\/plan$/,
+    async ({ state }, { query }, [saga]) => told(await state.plan(idOf(saga), numberIn(query, "turn"))),
+  ],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)\/state\/([a-z]+)$/,
+    async ({ state }, { query }, [saga, dimension = ""]) =>
+      told(await state.side(idOf(saga), dimension, numberIn(query, "turn"))),
   ],
   [
     "GET",
@@ -83,6 +97,12 @@ export const routes: readonly (readonly [method: "GET" | "POST", path: RegExp, h
     "GET",
     /^\/sagas\/([^/]+)\/intents\/([^/]+)$/,
     async ({ teller }, _, [saga, intent = ""]) => told(await teller.intent(idOf(saga), intent)),
+  ],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)\/intents\/([^/]+)\/prompt$/,
+    async ({ state }, { query }, [saga, intent = ""]) =>
+      told(await state.prompt(idOf(saga), intent, query.has("whole"))),
   ],
   ["GET", /^\/tasks$/, async ({ deps, finder }) => told(await allTasks(deps.ports, finder))],
   [

@@ -6,7 +6,7 @@ import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { WhySentence } from "../../protocol/documents/why.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { readRegistry, viewingBy } from "../client/registry.ts";
+import { readRegistry, type Registered, viewingBy } from "../client/registry.ts";
 import type { ClientDeps } from "../client/send.ts";
 import { waitingOf } from "../client/unserved.ts";
 import { accounting } from "../ledger/account-reader.ts";
@@ -41,11 +41,11 @@ export interface SagaTeller {
   memory(saga: SagaId): Promise<MemoryDocument>;
   /** A turn as the ledger has it. */
   turn(saga: SagaId, turn: number): Promise<Turn>;
-  /** Its first turns, for who draws them. */
+  /** Its first turns, for who draws or folds them; `of`: how many there are. */
   turns(
     saga: SagaId,
     turn?: number,
-  ): Promise<{ readonly turns: readonly Turn[]; readonly viewing: ViewOptions }>;
+  ): Promise<{ readonly turns: readonly Turn[]; readonly of: number; readonly viewing: ViewOptions }>;
 }
 
 /** Long stories are told by their end: a person who reads more has the command line. */
@@ -71,14 +71,15 @@ export function createSagaTeller(
   return {
     saga: async (saga, turn) => {
       const { all, turns, reading } = await upTo(saga, turn);
+      const registered = await readRegistry(ports.registry);
       if (turn === undefined) {
-        const document = summaryOf(reading.inspecting.document(await viewing()));
+        const document = summaryOf(reading.inspecting.document(viewingBy(registered)), registered);
         return document.status === "running" ? { ...document, ...(await waitingOf(deps, saga)) } : document;
       }
-      const document = await inPieces(ports.loop, inspectedOf(turns, await viewing()));
+      const document = await inPieces(ports.loop, inspectedOf(turns, viewingBy(registered)));
       const last = turns.at(-1);
       const asOf = last === undefined ? {} : { asOf: { turn, at: last.at, of: all.length } };
-      return { ...summaryOf(document), ...asOf, of: all.length };
+      return { ...summaryOf(document, registered), ...asOf, of: all.length };
     },
     timeline: async (saga, after) => {
       const { turns, reading } = await upTo(saga, undefined);
@@ -119,15 +120,25 @@ export function createSagaTeller(
       if (last === undefined) throw new MeshError("TURN_UNKNOWN", `${saga} has no turn ${turn}`);
       return last;
     },
-    turns: async (saga, turn) => ({ turns: (await upTo(saga, turn)).turns, viewing: await viewing() }),
+    turns: async (saga, turn) => {
+      const { turns, all } = await upTo(saga, turn);
+      return { turns, of: all.length, viewing: await viewing() };
+    },
   };
 }
 
 /** Without what the timeline has, and with long values folded. */
-function summaryOf({ intents: _intents, events: _events, ...document }: InspectDocument): SagaDocument {
-  const { input, end, memory } = document;
+function summaryOf(
+  { intents: _intents, events: _events, ...document }: InspectDocument,
+  { definitions }: Registered,
+): SagaDocument {
+  const { input, end, memory, definition } = document;
+  const kind = definitions.find(
+    ({ name, hash }) => name === definition.name && hash === definition.hash,
+  )?.kind;
   return {
     ...document,
+    ...(kind === undefined ? {} : { kind }),
     input: folded(input),
     ...(end?.output === undefined ? {} : { end: { ...end, output: folded(end.output) } }),
     ...(memory === undefined ? {} : { memory: folded(memory) }),

@@ -8,7 +8,9 @@
 import { usageOf } from "../../actors/kernel/settle.ts";
 import { promptTokens, usdOf } from "../../actors/kernel/spending.ts";
 import type { ModelPrice, ModelPrices } from "../../protocol/budget.ts";
+import { digestOf } from "../../protocol/digest.ts";
 import type { GraphNode, GraphStatus } from "../../protocol/documents/graph.ts";
+import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { Usage } from "../../protocol/result.ts";
 import { shortened } from "../../protocol/shortened.ts";
@@ -68,6 +70,7 @@ function itemOf(node: GraphNode, account: Account, prices: ModelPrices): Timelin
   if (intent === undefined || told === undefined) return { ...bare, changed: turn };
   return {
     ...bare,
+    ...(told.input === undefined ? {} : { args: argumentsDigest(told.input) }),
     intent,
     changed: changedIn(account, told),
     ...lasting(told),
@@ -75,6 +78,16 @@ function itemOf(node: GraphNode, account: Account, prices: ModelPrices): Timelin
     ...saidOf(account, told, prices),
   };
 }
+
+/** By what two calls of the same arguments are known, however long these are. */
+function argumentsDigest(input: Json): string {
+  const known = typeof input === "object" && input !== null ? digests.get(input) : undefined;
+  const digest = known ?? digestOf(input).slice(0, 16);
+  if (typeof input === "object" && input !== null) digests.set(input, digest);
+  return digest;
+}
+/** Of arguments at hand: a timeline is made anew with each turn. */
+const digests = new WeakMap<object, string>();
 
 /** Until when it took its time, and how it stands. */
 function lasting({ ended, deferred, intent }: ToldIntent): Partial<TimelineItem> {

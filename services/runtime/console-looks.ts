@@ -7,6 +7,7 @@
  */
 import { resolve } from "node:path";
 import { MeshError } from "../../protocol/errors.ts";
+import type { App } from "../app/app.ts";
 import type { Looks } from "../console/parts.ts";
 import type { Tables } from "../console/questions.ts";
 import type { Progress } from "../tables/keep.ts";
@@ -26,7 +27,9 @@ export const looksOf = (
   config: Config,
   mesh: Pick<OpenMesh, "ports" | "clock" | "meshId">,
   signal: AbortSignal,
+  app: App | undefined,
 ): Looks => ({
+  app,
   examine: async () => {
     const { examine } = await import("./doctor.ts");
     return examine(config, { report: () => undefined, signal });

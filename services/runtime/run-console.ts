@@ -2,6 +2,7 @@
  * Run console: the composition of the console in the browser, as a process and as part of `up`.
  */
 import { MeshError } from "../../protocol/errors.ts";
+import type { App } from "../app/app.ts";
 import type { ClientDeps } from "../client/send.ts";
 import { createGuard, type Doors } from "../console/guard.ts";
 import { consoleOn } from "../console/parts.ts";
@@ -25,12 +26,21 @@ export interface ConsoleAddress {
 /** What was asked gets its answer. Milliseconds. */
 const graceMs = 1_000;
 
+export interface ConsoleOptions {
+  readonly config: Config;
+  readonly signal: AbortSignal;
+  /** Takes lines for a person. */
+  readonly report: (line: string) => void;
+  /** Whose sagas are looked at, where that is known. */
+  readonly app: App | undefined;
+}
+
 /**
  * Runs the console until the signal, as a client of a mesh that is there. Throws USAGE where it cannot listen or would be
  * open to others, what opening a mesh throws, and UNAVAILABLE if the connection ends for good.
  */
 export async function runConsole(
-  { config, signal, report }: { config: Config; signal: AbortSignal; report: (line: string) => void },
+  { config, signal, report, app }: ConsoleOptions,
   { doors, ...address }: ConsoleAddress & { readonly doors: Doors },
   onReady: (mesh: ClientMesh, listens: string) => void,
 ): Promise<void> {
@@ -46,7 +56,7 @@ export async function runConsole(
       const { ports, clock, chance, url } = mesh;
       const me = { from, server: redactUrl(url), version: packageVersion() };
       const log = createLogger({ level: config.logLevel ?? "warn", fields: { service: "sagamesh" } });
-      console.open(consoleOn({ ports, clock, chance, from }, me, log, looksOf(config, mesh, signal)));
+      console.open(consoleOn({ ports, clock, chance, from }, me, log, looksOf(config, mesh, signal, app)));
       onReady(mesh, console.url);
       const lost = await Promise.race([aborted(signal), mesh.closed.then((why) => ({ why }))]);
       if (lost !== undefined && !signal.aborted)
@@ -74,14 +84,14 @@ export async function startOwnConsole(port: number | undefined): Promise<Console
 }
 
 /** Opens a listening console on the mesh of a process that serves. */
-export function consolePart(service: Service, console: Console, config: Config): Part {
+export function consolePart(service: Service, console: Console, config: Config, app: App): Part {
   const { mesh, clock, chance, log } = service;
   const { from } = config;
   const ending = new AbortController();
   const deps: ClientDeps = { ports: withPatientReads(service.ports, clock), clock, chance, from };
   const me = { from, server: redactUrl(mesh.url), version: packageVersion() };
   console.open(
-    consoleOn(deps, me, log, looksOf(config, { ...mesh, ports: deps.ports, clock }, ending.signal)),
+    consoleOn(deps, me, log, looksOf(config, { ...mesh, ports: deps.ports, clock }, ending.signal, app)),
   );
   log.info({ listens: console.url }, "console serves");
   return {

@@ -70,7 +70,7 @@ export async function runUp(
         parts.push(door.gatewayPart(service, own.gateway, own.secrets));
       const spans = await exportedSpans(service, config, options.report);
       if (spans !== undefined) parts.push(spans);
-      if (shown !== undefined) parts.push(shown.part(service, config));
+      if (shown !== undefined) parts.push(shown.part(service, config, app));
       onReady(service, { gateway: own?.config.gateway.url, console: shown?.url });
       return parts;
     });
@@ -85,7 +85,7 @@ async function openConsole(port: number | undefined, beside: OwnGateway | undefi
   const { consolePart, startOwnConsole } = await import("./run-console.ts");
   try {
     const console = await startOwnConsole(port);
-    const part = (service: Service, config: Config) => consolePart(service, console, config);
+    const part = (service: Service, config: Config, app: App) => consolePart(service, console, config, app);
     return { url: console.url, part, close: () => console.close(0) };
   } catch (error) {
     await beside?.gateway.close(0);

@@ -33,8 +33,8 @@ export interface AskedTaker extends TurnTaker {
   asked(): LastAsked | undefined;
 }
 
-/** Nothing was taken yet. */
-export function findingLastAsked(): AskedTaker {
+/** Nothing was taken yet. With `only`, of this call, and of no later one. */
+export function findingLastAsked(only?: IntentId): AskedTaker {
   const finder = findingSegments();
   let saga: SagaId | undefined;
   let last: IntentId | undefined;
@@ -47,7 +47,7 @@ export function findingLastAsked(): AskedTaker {
         answer ??= { output: event.result.output };
       if (!isWithin) continue;
       for (const { kind, id } of intents)
-        if (kind === "model") {
+        if (kind === "model" && (only === undefined || id === only)) {
           last = id;
           answer = undefined;
         }

@@ -38,11 +38,17 @@ const nothingAsked = (at: number): MeshError =>
     remedy: "`sagamesh inspect SAGA` lists the turns in which one was.",
   });
 
-/** The same of a ledger that is read some turns at a time, up to a moment. Throws as `promptOf` and as `read`. */
-export async function readPrompt(app: App, read: ReadUpTo): Promise<PromptDocument> {
-  const { taker, last } = await read(findingLastAsked);
+/**
+ * The same of a ledger that is read some turns at a time, up to a moment; with `only`, of this call. Throws as `promptOf` and as
+ * `read`.
+ */
+export async function readPrompt(app: App, read: ReadUpTo, only?: IntentId): Promise<PromptDocument> {
+  const { taker, last } = await read(() => findingLastAsked(only));
   const asked = taker.asked();
-  if (asked === undefined) throw nothingAsked(last?.turn ?? 1);
+  if (asked === undefined)
+    throw only === undefined
+      ? nothingAsked(last?.turn ?? 1)
+      : new MeshError("INTENT_UNKNOWN", `${only} is no call of a model`);
   return documentOf(await readRequest(app, asked, read), asked.reply, asked.saga);
 }
 

@@ -1,6 +1,7 @@
 import type { ServingDocument } from "../../../protocol/documents/process.ts";
 import { portOf, redactUrl } from "../../runtime/config.ts";
 import { consoleDoors, doorsText } from "../../runtime/console-doors.ts";
+import { loadApp } from "../../runtime/load-app.ts";
 import { runConsole } from "../../runtime/run-console.ts";
 import { defineCommand } from "../frame/command.ts";
 import { logHelp } from "../frame/serving.ts";
@@ -22,6 +23,11 @@ export const console = defineCommand({
   serves: true,
   positionals: {},
   options: {
+    app: {
+      type: "string",
+      hint: "FILE",
+      help: "application file: its definitions tell plans, states and what models were sent",
+    },
     port: { type: "string", hint: "PORT", help: `listen on this port (${portDefault}), 0 for any free one` },
     host: { type: "string", hint: "ADDRESS", help: "listen on this address (127.0.0.1)" },
     "token-file": {
@@ -57,10 +63,11 @@ export const console = defineCommand({
   },
   examples: [
     "sagamesh console",
+    "sagamesh console --app app.ts",
     "sagamesh console --host 0.0.0.0 --token-file /run/secrets/console",
     "sagamesh console --host 0.0.0.0 --proxy-header X-Forwarded-User --proxy-groups-header X-Forwarded-Groups --acting group:ops",
   ],
-  run: async ({ host = "127.0.0.1", port, ...flags }, context) => {
+  run: async ({ app: appFile, host = "127.0.0.1", port, ...flags }, context) => {
     const { output, signal, config } = context;
     const doors = await consoleDoors(
       {
@@ -71,7 +78,8 @@ export const console = defineCommand({
       config.console,
     );
     const address = { host, port: port === undefined ? portDefault : portOf("port", port), doors };
-    await runConsole({ config, signal, report: output.note }, address, (mesh, listens) => {
+    const app = appFile === undefined ? undefined : await loadApp(appFile);
+    await runConsole({ config, signal, report: output.note, app }, address, (mesh, listens) => {
       const document: ServingDocument = {
         role: "console",
         url: redactUrl(mesh.url),

@@ -1,12 +1,14 @@
 /** Detail: one thing that happened, whole: why, with what, what came of it, what it cost. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { IntentStory, TimelineItem, Turn } from "../documents.ts";
+import type { IntentStory, TimelineDocument, TimelineItem, Turn } from "../documents.ts";
 import { useAsked } from "./api.ts";
 import { FindingDialog, isUnsettled } from "./finding.tsx";
 import { ForkDialog } from "./fork.tsx";
 import { Fact, Refused, Status, useNow, Waiting } from "./marks.tsx";
 import { useMayAct } from "./me.tsx";
-import { chosen, sagaAt, taskAt } from "./route.ts";
+import { PromptPart } from "./prompt.tsx";
+import { sagaAt, taskAt } from "./route.ts";
 import { Text, Value } from "./value.tsx";
 import { count, lasted, left, moment, money, said } from "./words.ts";
 
@@ -16,21 +18,46 @@ interface Props {
   readonly item: TimelineItem | undefined;
   /** What is being said for it. */
   readonly words: string | undefined;
+  readonly isChild?: boolean;
   readonly onClose: () => void;
 }
 
-export function Detail({ saga, at, item, words, onClose }: Props) {
+/** Of a child of the saga that is shown. */
+export function ChildDetail({ saga, at, onClose }: Omit<Props, "item" | "words">) {
+  const { data, error } = useAsked<TimelineDocument>(`/sagas/${encodeURIComponent(saga)}/timeline`);
+  const item = data?.items.find(({ id }) => id === at);
+  if (data !== undefined || error === undefined)
+    return <Detail {...{ saga, at, item, onClose }} words={undefined} isChild />;
   return (
     <aside class="detail" aria-label="what is chosen">
-      <div class="detail-head">
-        <h2>
-          {item === undefined ? at : `${said(item.kind)} ${item.label}`}{" "}
-          {item === undefined ? null : <Status status={item.status} />}
-        </h2>
-        <button class="quiet" onClick={onClose} aria-label="close">
-          ✕
-        </button>
-      </div>
+      <DetailHead onClose={onClose}>{saga}</DetailHead>
+      <Refused error={error} />
+    </aside>
+  );
+}
+
+/** What is chosen, and a way to choose it no more. */
+export const DetailHead = ({ onClose, children }: { onClose: () => void; children: ComponentChildren }) => (
+  <div class="detail-head">
+    <h2>{children}</h2>
+    <button class="quiet" onClick={onClose} aria-label="close">
+      ✕
+    </button>
+  </div>
+);
+
+export function Detail({ saga, at, item, words, isChild = false, onClose }: Props) {
+  return (
+    <aside class="detail" aria-label="what is chosen">
+      <DetailHead onClose={onClose}>
+        {item === undefined ? at : `${said(item.kind)} ${item.label}`}{" "}
+        {item === undefined ? null : <Status status={item.status} />}
+      </DetailHead>
+      {isChild ? (
+        <p class="muted">
+          of <a href={sagaAt(saga)}>{saga}</a>
+        </p>
+      ) : null}
       {item === undefined ? null : <Facts saga={saga} item={item} />}
       {item === undefined || item.kind === "end" ? null : <ActsHere saga={saga} item={item} />}
       {words === undefined ? null : (
@@ -67,9 +94,7 @@ function Facts({ saga, item }: { readonly saga: string; readonly item: TimelineI
   const isOpen = item.status === "open";
   const now = useNow(1_000, isOpen);
   const until = item.until ?? (isOpen ? now : undefined);
-  const turnOf = (turn: number) => (
-    <a href={chosen({ tab: "turns", turn: String(turn), at: undefined })}>turn {turn}</a>
-  );
+  const turnOf = (turn: number) => <a href={sagaAt(saga, `?tab=turns&turn=${turn}`)}>turn {turn}</a>;
   return (
     <dl class="facts-list">
       <Fact name="decided">
@@ -138,6 +163,9 @@ function Story({ saga, item }: { readonly saga: string; readonly item: TimelineI
           <h3>Result</h3>
           <Value value={output} />
         </section>
+      )}
+      {data.intent.intent.kind !== "model" ? null : (
+        <PromptPart saga={saga} intent={data.intent.intent.id} digest={data.intent.intent.request} />
       )}
       <section>
         <h3>Why</h3>

@@ -17,6 +17,19 @@ export function merged(known: TimelineDocument, news: TimelineDocument): Timelin
 export const asOf = (items: readonly TimelineItem[], turn: number): TimelineItem[] =>
   items.filter((item) => item.turn <= turn).map((item) => itemAsOf(item, turn));
 
+/** What was known of another saga at a moment: after the last of its turns that was no later. */
+export function asOfMoment(items: readonly TimelineItem[], moment: number): TimelineItem[] {
+  const turns = items.flatMap(({ turn, at, settledTurn = 0, until = Number.POSITIVE_INFINITY, was = [] }) => [
+    ...(at <= moment ? [turn] : []),
+    ...(until <= moment ? [settledTurn] : []),
+    ...was.flatMap((one) => (one.until <= moment ? [one.turn] : [])),
+  ]);
+  return asOf(
+    items,
+    turns.reduce((last, turn) => Math.max(last, turn), 0),
+  );
+}
+
 function itemAsOf(item: TimelineItem, turn: number): TimelineItem {
   if (item.changed <= turn) return item;
   const { until: _until, settledTurn: _settled, reason: _reason, was = [], by: _by, ...rest } = item;

@@ -45,6 +45,20 @@ export function chosen(choices: Readonly<Record<string, string | undefined>>): s
   return `${location.pathname}${text === "" ? "" : `?${text}`}`;
 }
 
+/** The address with another thing chosen; `of`: of this child of the saga that is shown. */
+export const picked = (at: string | undefined, of?: string): string => chosen({ at, of, node: undefined });
+
+/** The children that are open in place. */
+export const openIn = (query: URLSearchParams): ReadonlySet<string> =>
+  new Set((query.get("open") ?? "").split(",").filter((one) => one !== ""));
+
+/** The address with a child opened, or closed. */
+export function toggled(saga: string): string {
+  const open = new Set(openIn(new URLSearchParams(location.search)));
+  if (!open.delete(saga)) open.add(saga);
+  return chosen({ open: [...open].join(",") });
+}
+
 export const usePlace = (): Place => useStore(place);
 
 /** Follows the browser's buttons, and links of the page without loading it anew. */

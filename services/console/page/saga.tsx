@@ -4,20 +4,21 @@ import type { SagaDocument, TimelineDocument, TimelineItem } from "../documents.
 import { Acts } from "./acts.tsx";
 import { get, Refusal, useAsked } from "./api.ts";
 import { BesideTab } from "./beside.tsx";
-import { Detail } from "./detail.tsx";
+import { ChildDetail, Detail } from "./detail.tsx";
 import { GraphTab } from "./graph.tsx";
 import { merged } from "./happened.ts";
 import { useKeys } from "./keys.ts";
 import { hear, useLive, useSettled } from "./live.ts";
 import { Refused, Status, useNow, useTitle, Waiting, When } from "./marks.tsx";
-import { chosen, go, sagaAt, taskAt, usePlace } from "./route.ts";
-import { StateTab } from "./state.tsx";
+import { PlanTab } from "./plan.tsx";
+import { chosen, go, picked, sagaAt, taskAt, usePlace } from "./route.ts";
+import { SidesTab } from "./sides.tsx";
 import { StoryTab } from "./story.tsx";
 import { Timeline } from "./timeline.tsx";
 import { TurnsTab } from "./turns.tsx";
 import { count, lasted, many, money } from "./words.ts";
 
-const tabs = ["timeline", "graph", "story", "state", "turns", "beside"] as const;
+const tabs = ["timeline", "plan", "graph", "story", "state", "turns", "beside"] as const;
 const againEveryMs = 400;
 
 export function SagaView({ saga }: { readonly saga: string }) {
@@ -28,11 +29,16 @@ export function SagaView({ saga }: { readonly saga: string }) {
   const summary = useSummary(saga, turn, timeline?.turns);
   const tab = tabs.find((one) => one === query.get("tab")) ?? "timeline";
   const at = query.get("at") ?? undefined;
-  const close = () => go(chosen({ at: undefined }), true);
+  const of = query.get("of") ?? saga;
+  const close = () => go(picked(undefined), true);
   useKeys({ Escape: close });
   const item = timeline?.items.find(({ id }) => id === at);
   const fork = summary?.fork;
-  const isShown = (one: string) => one !== "beside" || fork !== undefined || tab === one;
+  const isThere: Readonly<Record<string, boolean>> = {
+    plan: summary?.kind === "workflow",
+    beside: fork !== undefined,
+  };
+  const isShown = (one: string) => tab === one || isThere[one] !== false;
   if (error !== undefined && timeline === undefined)
     return (
       <main>
@@ -54,7 +60,7 @@ export function SagaView({ saga }: { readonly saga: string }) {
               key={one}
               role="tab"
               aria-selected={one === tab}
-              onClick={() => go(chosen({ tab: one, at: undefined }), true)}
+              onClick={() => go(chosen({ tab: one, at: undefined, of: undefined, node: undefined }), true)}
             >
               {one}
             </button>
@@ -66,26 +72,49 @@ export function SagaView({ saga }: { readonly saga: string }) {
         <section class="shown" role="tabpanel" aria-label={tab}>
           {timeline === undefined ? (
             <Waiting lines={12} />
-          ) : tab === "timeline" ? (
-            <Timeline timeline={timeline} turn={turn} at={at} said={said} />
-          ) : tab === "graph" ? (
-            <GraphTab saga={saga} turn={turn} turns={timeline.turns} at={at} />
-          ) : tab === "story" ? (
-            <StoryTab saga={saga} turn={turn} turns={timeline.turns} />
-          ) : tab === "state" ? (
-            <StateTab document={summary} />
-          ) : tab === "beside" ? (
-            <Beside timeline={timeline} summary={summary} />
           ) : (
-            <TurnsTab saga={saga} turn={turn ?? timeline.turns} />
+            <Shown {...{ tab, timeline, summary, turn, at, of, said }} />
           )}
         </section>
-        {at === undefined ? null : (
+        {at === undefined ? null : of !== saga ? (
+          <ChildDetail key={`${of} ${at}`} saga={of} at={at} onClose={close} />
+        ) : (
           <Detail key={at} saga={saga} at={at} item={item} words={said.get(at)} onClose={close} />
         )}
       </div>
     </main>
   );
+}
+
+interface ShownProps {
+  readonly tab: (typeof tabs)[number];
+  readonly timeline: TimelineDocument;
+  readonly summary: SagaDocument | undefined;
+  readonly turn: number | undefined;
+  /** What is chosen, and of which saga. */
+  readonly at: string | undefined;
+  readonly of: string;
+  readonly said: ReadonlyMap<string, string>;
+}
+
+function Shown({ tab, timeline, summary, turn, at, of, said }: ShownProps) {
+  const { saga, turns, status } = timeline;
+  switch (tab) {
+    case "timeline":
+      return <Timeline {...{ timeline, turn, at, of, said }} />;
+    case "plan":
+      return <PlanTab {...{ saga, turn, turns }} />;
+    case "graph":
+      return <GraphTab {...{ saga, turn, turns, at, of }} isRunning={status === "running"} />;
+    case "story":
+      return <StoryTab {...{ saga, turn, turns }} />;
+    case "state":
+      return <SidesTab document={summary} turn={turn} turns={turns} />;
+    case "turns":
+      return <TurnsTab saga={saga} turn={turn ?? turns} />;
+    case "beside":
+      return <Beside timeline={timeline} summary={summary} />;
+  }
 }
 
 function Beside({ timeline, summary }: { timeline: TimelineDocument; summary: SagaDocument | undefined }) {
@@ -237,8 +266,9 @@ function useSummary(
   const asked = useAsked<SagaDocument>(path, true);
   const again = useSettled(asked.again, againEveryMs);
   useEffect(() => {
-    if (turn === undefined && asked.data !== undefined && turns !== undefined && asked.data.turns < turns)
-      again();
+    if (turn !== undefined || turns === undefined) return;
+    // Of a saga that had not begun when it was first asked about there is none yet.
+    if (asked.data === undefined ? asked.error !== undefined : asked.data.turns < turns) again();
   }, [turns, turn, asked.data]);
   return asked.data;
 }

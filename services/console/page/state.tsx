@@ -9,7 +9,13 @@ import { chosen, sagaAt } from "./route.ts";
 import { Value } from "./value.tsx";
 import { count, many, moment, money } from "./words.ts";
 
-const Part = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
+export const Part = ({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) => (
   <section>
     <h2>{title}</h2>
     {children}
@@ -72,7 +78,8 @@ function Standing({ document: { effects, children, status } }: { readonly docume
             {effects.map(({ intent, tool, key, outcome }) => (
               <li key={intent}>
                 <Status status={outcome} /> {tool}{" "}
-                <a href={chosen({ tab: undefined, at: intent })}>{intent}</a> <code class="muted">{key}</code>
+                <a href={chosen({ tab: undefined, at: intent, of: undefined })}>{intent}</a>{" "}
+                <code class="muted">{key}</code>
               </li>
             ))}
           </ul>

@@ -1,17 +1,19 @@
 /** Timeline: a row for each thing that happened, with a bar for the time it took, on one scale for all. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { TimelineDocument, TimelineItem } from "../documents.ts";
-import { get } from "./api.ts";
-import { asOf, busyIn, isWait, spanOf } from "./happened.ts";
+import { type Child, useChildren } from "./children.ts";
+import { asOf, asOfMoment, busyIn, isWait, spanOf } from "./happened.ts";
 import { useKeys } from "./keys.ts";
 import { useNarrow, useNow } from "./marks.tsx";
-import { chosen, go } from "./route.ts";
+import { go, picked, toggled } from "./route.ts";
 import { type Scale, scaleOf } from "./scale.ts";
 import { count, lasted, moment, money, said as words } from "./words.ts";
 import { Windowed } from "./windowed.tsx";
 
 interface Row {
   readonly key: string;
+  /** Whose it is: the saga's, or a child's that is open. */
+  readonly saga: string;
   readonly item: TimelineItem;
   readonly depth: number;
 }
@@ -19,12 +21,15 @@ interface Row {
 interface Props {
   readonly timeline: TimelineDocument;
   readonly turn: number | undefined;
+  /** What is chosen, and of which saga. */
   readonly at: string | undefined;
+  readonly of: string;
   /** What is being said for an intent. */
   readonly said: ReadonlyMap<string, string>;
 }
 
-export function Timeline({ timeline, turn, at, said }: Props) {
+export function Timeline({ timeline, turn, at, of, said }: Props) {
+  const { saga } = timeline;
   const isOpen = timeline.status === "running" && turn === undefined;
   const clock = useNow(1_000, isOpen);
   const isNarrow = useNarrow();
@@ -35,8 +40,9 @@ export function Timeline({ timeline, turn, at, said }: Props) {
   );
   const end = items.at(-1);
   const now = isOpen ? Math.max(clock, timeline.updatedAt) : Math.max(timeline.updatedAt, end?.at ?? 0);
-  const rows = useMemo(() => rowsOf(items, children.open, 0, ""), [items, children.open]);
   const last = turn === undefined ? now : (end?.at ?? now);
+  const until = turn === undefined ? undefined : last;
+  const rows = useMemo(() => rowsOf(saga, items, children, until), [items, children, until]);
   const scale = useMemo(
     () =>
       scaleOf(
@@ -46,11 +52,11 @@ export function Timeline({ timeline, turn, at, said }: Props) {
       ),
     [rows, last],
   );
-  const found = rows.findIndex(({ item, depth }) => depth === 0 && item.id === at);
+  const found = rows.findIndex((row) => row.saga === of && row.item.id === at);
   const place = found === -1 ? undefined : found;
   const move = (by: number) => {
     const next = rows[Math.min(Math.max(0, (place ?? (by > 0 ? -1 : rows.length)) + by), rows.length - 1)];
-    if (next?.depth === 0) go(chosen({ at: next.item.id }), true);
+    if (next !== undefined) go(pickedRow(next, saga), true);
   };
   useKeys({ j: () => move(1), k: () => move(-1) });
   return (
@@ -69,14 +75,19 @@ export function Timeline({ timeline, turn, at, said }: Props) {
             scale={scale}
             now={last}
             isChosen={k === place}
-            said={said.get(row.item.id)}
-            children={children}
+            said={row.saga === saga ? said.get(row.item.id) : undefined}
+            child={children.get(row.item.saga ?? "")}
+            onPick={() => go(pickedRow(row, saga), true)}
           />
         )}
       />
     </div>
   );
 }
+
+/** The address with a row chosen; a child's names the child. */
+const pickedRow = ({ saga, item }: Row, own: string): string =>
+  picked(item.id, saga === own ? undefined : saga);
 
 function Axis({ scale, from, to }: { readonly scale: Scale; readonly from: number; readonly to: number }) {
   return (
@@ -105,36 +116,43 @@ interface ItemProps {
   readonly now: number;
   readonly isChosen: boolean;
   readonly said: string | undefined;
-  readonly children: Children;
+  /** What is known of the child that it started, where that is open. */
+  readonly child: Child | undefined;
+  readonly onPick: () => void;
 }
 
-function ItemRow({ row: { item, depth }, scale, now, isChosen, said, children }: ItemProps) {
+/** Deeper ones stand no further to the right. */
+const depthShown = 8;
+
+function ItemRow({ row: { item, depth }, scale, now, isChosen, said, child, onPick }: ItemProps) {
   const { at, until } = spanOf(item, now);
   const [left, right] = [scale.x(at), scale.x(until)];
   const time = until > at ? lasted(until - at) : "";
   const isChild = item.kind === "child" && item.saga !== undefined;
+  const indent = Math.min(depth, depthShown) * 18;
   return (
     <div class={`item ${item.status}${isChosen ? " chosen" : ""}`}>
       {isChild ? (
         <button
           class="fold-child"
-          aria-expanded={children.open.has(item.saga ?? "")}
+          style={{ left: `${indent + 4}px` }}
+          aria-expanded={child !== undefined}
           aria-label={`what ${item.saga} did`}
-          onClick={() => children.toggle(item.saga ?? "")}
+          onClick={() => go(toggled(item.saga ?? ""), true)}
         >
-          {children.open.has(item.saga ?? "") ? "▾" : "▸"}
+          {child !== undefined ? "▾" : "▸"}
         </button>
       ) : null}
       <button
         class="pick"
-        style={{ paddingLeft: `${depth * 18 + (isChild ? 26 : 8)}px` }}
+        style={{ paddingLeft: `${indent + (isChild ? 26 : 8)}px` }}
         aria-current={isChosen}
-        onClick={() => depth === 0 && go(chosen({ at: item.id }), true)}
+        onClick={onPick}
       >
         <span class="words">
           <span class="what">
             <span class={`kind ${item.kind}`}>{words(item.kind)}</span> <strong>{item.label}</strong>{" "}
-            <span class="muted">{said ?? item.words ?? item.reason ?? item.detail}</span>
+            <span class="muted">{saidOf(child) ?? said ?? item.words ?? item.reason ?? item.detail}</span>
           </span>
           <span class="how muted">
             {item.attempts > 1 ? `${item.attempts} attempts ` : ""}
@@ -159,46 +177,29 @@ function ItemRow({ row: { item, depth }, scale, now, isChosen, said, children }:
   );
 }
 
+/** Of a child that is open, where nothing of it can be shown yet. */
+function saidOf(child: Child | undefined): string | undefined {
+  if (child === undefined || child.timeline !== undefined) return undefined;
+  return child.error === undefined ? "it is being read" : `not shown: ${child.error.message}`;
+}
+
+/** The same with what open children did, below each; as they were at a moment. */
 function rowsOf(
+  saga: string,
   items: readonly TimelineItem[],
-  open: ReadonlyMap<string, readonly TimelineItem[]>,
-  depth: number,
-  prefix: string,
+  children: ReadonlyMap<string, Child>,
+  until: number | undefined,
+  above: readonly string[] = [],
 ): Row[] {
   return items.flatMap((item) => {
-    const key = `${prefix}${item.id}`;
-    const own = depth < depthMax && item.kind === "child" ? open.get(item.saga ?? "") : undefined;
-    return [{ key, item, depth }, ...(own === undefined ? [] : rowsOf(own, open, depth + 1, `${key}/`))];
+    const row = { key: [...above, item.id].join("/"), saga, item, depth: above.length };
+    const of = item.kind === "child" ? item.saga : undefined;
+    const timeline = of === undefined || of === saga ? undefined : children.get(of)?.timeline;
+    if (of === undefined || timeline === undefined || row.key.length > keyMax) return [row];
+    const shown = until === undefined ? timeline.items : asOfMoment(timeline.items, until);
+    return [row, ...rowsOf(of, shown, children, until, [...above, item.id])];
   });
 }
 
-/** A child of a child of a child; deeper ones are looked at by themselves. */
-const depthMax = 6;
-
-interface Children {
-  /** What those did that are open, by saga. */
-  readonly open: ReadonlyMap<string, readonly TimelineItem[]>;
-  readonly toggle: (saga: string) => void;
-}
-
-function useChildren(): Children {
-  const [open, setOpen] = useState<ReadonlyMap<string, readonly TimelineItem[]>>(new Map());
-  const set = (saga: string, items: readonly TimelineItem[] | undefined) =>
-    setOpen((now) => {
-      const next = new Map(now);
-      if (items === undefined) next.delete(saga);
-      else next.set(saga, items);
-      return next;
-    });
-  return {
-    open,
-    toggle: (saga) => {
-      if (open.has(saga)) return set(saga, undefined);
-      set(saga, []);
-      get<TimelineDocument>(`/sagas/${encodeURIComponent(saga)}/timeline`).then(
-        ({ items }) => set(saga, items),
-        () => set(saga, undefined), // It has not begun, or was archived: its own page says so.
-      );
-    },
-  };
-}
+/** Children lie no deeper than their budgets allow: this ends what a forged ledger says of itself. */
+const keyMax = 1_000;

@@ -10,7 +10,7 @@ interface Props<T> {
   readonly row: (item: T, place: number) => ComponentChildren;
   /** Kept in sight when it changes. */
   readonly place: number | undefined;
-  /** Whether the end is kept in sight as the list grows, while a reader is there. */
+  /** Whether the end is kept in sight as the list grows there, while a reader is there. */
   readonly follows: boolean;
 }
 
@@ -19,6 +19,8 @@ const beyond = 12;
 
 export function Windowed<T>({ items, height, label, keyOf, row, place, follows }: Props<T>) {
   const box = useRef<HTMLDivElement>(null);
+  const end = items.at(-1);
+  const endKey = end === undefined ? undefined : keyOf(end);
   const isAtEnd = useRef(true);
   const [view, setView] = useState({ top: 0, height: 800 });
   const look = () => {
@@ -36,7 +38,7 @@ export function Windowed<T>({ items, height, label, keyOf, row, place, follows }
   useEffect(() => {
     const own = box.current;
     if (own !== null && follows && isAtEnd.current && place === undefined) own.scrollTop = own.scrollHeight;
-  }, [items.length, follows, place]);
+  }, [endKey, follows, place]);
   useEffect(() => {
     const own = box.current;
     if (own === null || place === undefined) return;

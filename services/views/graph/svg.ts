@@ -10,7 +10,7 @@ import type { GraphEdge, GraphNode, GraphStatus } from "../../../protocol/docume
 import { maxOf } from "../../../protocol/extremes.ts";
 import { shortened } from "../../../protocol/shortened.ts";
 import type { Graph } from "./graph.ts";
-import { type Box, type Layout, layoutOf, type Point } from "./layout.ts";
+import { type Box, type Layout, layoutOf, type Line, type Point } from "./layout.ts";
 import { nodeWords, oneLine, statusWords } from "./text.ts";
 
 const margin = 24;
@@ -40,24 +40,27 @@ export function svgOf(graph: Graph): string {
 }
 
 /** Where the boxes and lines of a graph lie, in its order. */
-export const placed = (graph: Graph): Layout =>
+const placed = (graph: Graph): Layout =>
   layoutOf(
-    graph.nodes.map((node) => {
-      const lines = linesOf(node);
-      const longest = maxOf(lines.map(({ length }) => length));
-      return {
-        id: node.id,
-        width: Math.ceil(longest * characterWidth) + 24,
-        height: lines.length * lineHeight + 16,
-      };
-    }),
-    graph.edges.map(({ from, to, reason }) => ({
-      from,
-      to,
-      width: Math.ceil(reason.length * reasonWidth),
-      height: 14,
-    })),
+    graph.nodes.map((node) => boxFor(node.id, linesOf(node))),
+    graph.edges.map(({ from, to, reason }) => lineFor(from, to, reason)),
   );
+
+/** A box with room for its lines. */
+export const boxFor = (id: string, lines: readonly string[]): Box => ({
+  id,
+  width: Math.ceil(maxOf(lines.map(({ length }) => length)) * characterWidth) + 24,
+  height: lines.length * lineHeight + 16,
+});
+
+/** A line between two boxes, with room for its words. */
+export const lineFor = (from: string, to: string, words: string): Line => ({
+  ...{ from, to, height: 14 },
+  width: Math.ceil(words.length * reasonWidth),
+});
+
+/** A line of a box: cut where it grows long. */
+export const boxLine = (text: string): string => shortened(oneLine(text), lineMax);
 
 /** What stands in a node's box. */
 export function linesOf(node: GraphNode): string[] {
@@ -68,7 +71,7 @@ export function linesOf(node: GraphNode): string[] {
   ];
   return [`${name}${nodeWords(node)}`, node.detail, status.filter((part) => part !== "").join(", ")]
     .filter((line) => line !== "")
-    .map((line) => shortened(oneLine(line), lineMax));
+    .map(boxLine);
 }
 
 const round = new Set<string>(["start", "end", "signal", "sent", "timer"]);

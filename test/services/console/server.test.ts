@@ -58,6 +58,7 @@ async function start({ doors = {}, isOpen = true }: { doors?: Doors; isOpen?: bo
 
 /** Nothing here asks of the whole mesh. */
 const looks = {
+  app: undefined,
   examine: () => Promise.reject(new Error("no doctor here")),
   tables: { dialect: "sqlite", ask: () => Promise.reject(new Error("no tables here")) } as const,
   archives: { folder: "/nowhere", signer: () => undefined },

@@ -6,7 +6,7 @@
 import { describe, expect, test } from "vitest";
 import type { Turn } from "../../../protocol/turn.ts";
 import { changedAfter, timelineOf } from "../../../services/console/timeline.ts";
-import { asOf, merged } from "../../../services/console/page/happened.ts";
+import { asOf, asOfMoment, merged } from "../../../services/console/page/happened.ts";
 import { viewOf } from "../../../services/views/view.ts";
 import { atOnce } from "../../../services/wire/loop.ts";
 import { editedPurchase, toldLedgers } from "../../support/told-ledgers.ts";
@@ -43,6 +43,15 @@ describe.each(Object.entries(told))("the timeline of %s", (_, { turns }) => {
       const briefly = (items: typeof all) => items.map(({ id, status, until }) => ({ id, status, until }));
       expect(briefly(shown), `turn ${turn}`).toEqual(briefly(then));
     }
+  });
+
+  test("as of any moment, is as of the last turn that was no later", () => {
+    const all = whole(turns).items;
+    for (const { at } of turns) {
+      const last = turns.filter((turn) => turn.at <= at).length;
+      expect(asOfMoment(all, at), `at ${at}`).toEqual(asOf(all, last));
+    }
+    expect(asOfMoment(all, (turns[0]?.at ?? 0) - 1)).toEqual([]);
   });
 });
 
