@@ -84,7 +84,7 @@ export const routes: readonly (readonly [method: "GET" | "POST", path: RegExp, h
   ],
   [
     "GET",
-    /^\/sagas\/([^/]+)\/state\/([a-z]+)$/,
+    /^\/sagas\/([^/]+)\/state\/([^/]+)$/,
     async ({ state }, { query }, [saga, dimension = ""]) =>
       told(await state.side(idOf(saga), dimension, numberIn(query, "turn"))),
   ],

@@ -96,20 +96,7 @@ export function createSagaTeller(
       const { turns } = await upTo(saga, undefined);
       return intentStory(turns, intent, await viewing(), ports.loop);
     },
-    story: async (saga, turn) => {
-      const { turns } = await upTo(saga, turn);
-      const read = turnsUpTo(turns, ports.loop);
-      const { listener, sum } = await tellWhy(read, undefined, () => {
-        const sentences = lastOf<WhySentence>(sentencesMax);
-        return {
-          sentences,
-          say: (some) => {
-            for (const one of some) sentences.add(one);
-          },
-        };
-      });
-      return { sentences: listener.sentences.all(), sum };
-    },
+    story: async (saga, turn) => storyOf((await upTo(saga, turn)).turns, ports.loop),
     memory: async (saga) => {
       const found = await remembering(saga);
       return memoryOf(await readings(saga), found); // Read after it: what was kept is no newer.
@@ -125,6 +112,19 @@ export function createSagaTeller(
       return { turns, of: all.length, viewing: await viewing() };
     },
   };
+}
+
+async function storyOf(turns: readonly Turn[], loop: ClientDeps["ports"]["loop"]): Promise<StoryDocument> {
+  const { listener, sum } = await tellWhy(turnsUpTo(turns, loop), undefined, () => {
+    const sentences = lastOf<WhySentence>(sentencesMax);
+    return {
+      sentences,
+      say: (some) => {
+        for (const one of some) sentences.add(one);
+      },
+    };
+  });
+  return { sentences: listener.sentences.all(), sum };
 }
 
 /** Without what the timeline has, and with long values folded. */

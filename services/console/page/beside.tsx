@@ -75,7 +75,7 @@ const words: Readonly<Record<Difference, string>> = {
 const firstWords = ({ ours, theirs, differs }: Pair): string =>
   `The first difference: ${
     ours === undefined || theirs === undefined
-      ? "only one of them goes on"
+      ? `only ${ours === undefined ? "the fork" : "the saga it was made of"} did this`
       : differs.map((one) => words[one]).join(", ")
   }`;
 

@@ -59,6 +59,7 @@ beforeAll(async () => {
       { from: "tester", server: "", version: "" },
       silentLog,
       {
+        app: undefined,
         examine: () => Promise.reject(new Error("no doctor here")),
         tables: { dialect: "sqlite", ask: async () => [found] },
         archives: { folder, signer: () => undefined },

@@ -64,3 +64,38 @@ test("a decision that a fork asks anew stands beside the one that was answered",
   expect(first).toBe(0);
   expect(pairs[0]).toMatchObject({ ours: { turn: 2 }, theirs: { turn: 3 }, differs: ["words"] });
 });
+
+test("a call that only one of them made stands alone, and what both did after it is the same", () => {
+  const fork = [...origin.slice(0, 2), item(3, { id: "3-9", label: "pay" }), ...origin.slice(2)];
+  const { pairs, first } = besideEachOther(origin, fork, 2);
+  expect(first).toBe(1);
+  expect(pairs.map(({ ours, theirs, differs }) => [ours?.id, theirs?.id, differs])).toEqual([
+    ["2-0", "2-0", []],
+    [undefined, "3-9", ["what"]],
+    ["3-0", "3-0", []],
+    ["4-0", "4-0", []],
+  ]);
+});
+
+test("arguments of which the beginning alone is told are told apart by their digest", () => {
+  const long = '{"what":"the same beginning…';
+  const [own, other] = ["d1", "d2"].map((args) => [item(3, { detail: long, args })]) as [
+    TimelineItem[],
+    TimelineItem[],
+  ];
+  expect(besideEachOther(own, other, 2)).toMatchObject({ first: 0, pairs: [{ differs: ["with"] }] });
+  expect(besideEachOther(own, own, 2).first).toBeUndefined();
+});
+
+test("decisions in which nothing was said are paired by what came of them, and not by their silence", () => {
+  const silent = (turn: number) => item(turn, { kind: "decision", label: `decision ${turn}`, detail: "m" });
+  const own = [item(1), silent(2), item(3, { args: "a" }), silent(4), item(5, { args: "b" })];
+  const fork = [item(1), silent(2), item(3, { args: "b" })];
+  const { pairs } = besideEachOther(own, fork, 2);
+  expect(pairs.map(({ ours, theirs }) => [ours?.turn, theirs?.turn])).toEqual([
+    [2, 2],
+    [3, undefined],
+    [4, undefined],
+    [5, 3],
+  ]);
+});
