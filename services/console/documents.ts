@@ -69,7 +69,7 @@ export interface SagaDocument extends Omit<InspectDocument, "intents" | "events"
   readonly of?: number;
 }
 
-/** `GET /api/sagas/<id>/memory`: an agent's working memory, as a host last kept it. */
+/** `GET /api/sagas/<id>/memory`: an agent's working memory, as a host last kept it; with `now` by its definition, where that is known. */
 export interface MemoryDocument {
   /** Turns of its ledger. */
   readonly of: number;

@@ -1,6 +1,6 @@
 /**
- * Memory: an agent's working memory for who is to change it. What it is a fold with the application knows, which the console has not;
- * so it is shown as a host kept it beside the ledger, with the turn after which it was so.
+ * Memory: an agent's working memory as a host kept it beside the ledger, with the turn after which it was so: for a console that has
+ * no definition to fold the ledger by (state.ts), and for who looks often.
  *
  * EJ1 What was kept counts only if the ledger has its turn with this very hash: a ledger that was set back has another memory.
  */

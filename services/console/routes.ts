@@ -66,7 +66,10 @@ export const routes: readonly (readonly [method: "GET" | "POST", path: RegExp, h
   [
     "GET",
     /^\/sagas\/([^/]+)\/memory$/,
-    async ({ teller }, _, [saga]) => told(await teller.memory(idOf(saga))),
+    async ({ teller, state }, { query }, [saga]) => {
+      const now = query.has("now") ? await state.memory(idOf(saga)) : undefined;
+      return told(now ?? (await teller.memory(idOf(saga))));
+    },
   ],
   [
     "GET",

@@ -3,7 +3,7 @@
  * its verdicts, and what a model was sent. Each is made of the ledger anew, by the application that the console was given.
  */
 import { parseIntentId, type SagaId } from "../../protocol/ids.ts";
-import { MeshError } from "../../protocol/errors.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { PromptDocument } from "../../protocol/documents/prompt.ts";
 import {
@@ -16,7 +16,7 @@ import {
 import type { App } from "../app/app.ts";
 import { type ReadUpTo, turnsUpTo } from "../views/up-to.ts";
 import type { LoopPort } from "../wire/ports.ts";
-import type { PlanPicture, SideDocument } from "./documents.ts";
+import type { MemoryDocument, PlanPicture, SideDocument } from "./documents.ts";
 import { folded } from "./folding.ts";
 import { planPictureOf } from "./plan-picture.ts";
 import type { SagaTeller } from "./saga.ts";
@@ -27,6 +27,8 @@ export interface StateTeller {
   side(saga: SagaId, dimension: string, turn?: number): Promise<SideDocument>;
   /** Of a workflow; of any other saga a plan of no nodes. */
   plan(saga: SagaId, turn?: number): Promise<PlanPicture>;
+  /** What an agent remembers now; undefined where this console has no definition by which its ledger folds. */
+  memory(saga: SagaId): Promise<MemoryDocument | undefined>;
   /** The request of one call of a model, and whether it is the one whose digest was recorded. Throws INTENT_UNKNOWN, BAD_ID. */
   prompt(saga: SagaId, intent: string, isWhole: boolean): Promise<PromptDocument>;
 }
@@ -71,6 +73,14 @@ export function createStateTeller(
         throw new MeshError("INTERNAL", "a side of a state is the one that was asked for");
       return planPictureOf(dependency, operation);
     },
+    memory: async (saga) => {
+      if (app === undefined) return undefined;
+      const state = await stateOf(saga, "application", undefined).catch(noneIfOthers);
+      if (state?.dimension !== "application") return undefined;
+      const { turn, memory } = state;
+      if (memory === undefined) return { of: turn, why: "it has no memory" };
+      return { of: turn, turn, memory: folded(memory) };
+    },
     prompt: async (saga, word, isWhole) => {
       const intent = parseIntentId(word);
       const { readPrompt } = await import("../views/prompt.ts");
@@ -78,6 +88,12 @@ export function createStateTeller(
       return isWhole ? document : { ...document, request: folded(document.request) };
     },
   };
+}
+
+/** The application has other code, or none of it. */
+function noneIfOthers(error: unknown): undefined {
+  if (isMeshError(error, "VERSION_UNSERVED") || isMeshError(error, "FOLD_DIVERGED")) return undefined;
+  throw error;
 }
 
 /** With long values folded, and the latest of what grows. */

@@ -66,8 +66,9 @@ describe("a saga that goes on", () => {
     await page.getByRole("button", { name: "Signal", exact: true }).click();
     await dialog.getByLabel("Its name").selectOption("memory");
     const now = dialog.getByRole("region", { name: "what it remembers" });
-    await now.getByText(`After turn ${turn}`).waitFor();
-    await now.getByText("notes").waitFor();
+    // This console has the application: it shows the memory as it is now.
+    await now.getByText("its last").waitFor();
+    await now.getByText("Ada was paid in cash").waitFor();
     await shot(page, "acts-memory");
     expect(await seriousFaults(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Leave it" }).click();

@@ -9,7 +9,7 @@ export const memoryPath = (saga: string): string => `/sagas/${encodeURIComponent
 
 /** For who edits it: also why it is not known. */
 export function MemoryNow({ saga }: { readonly saga: string }) {
-  const { data, error } = useAsked<MemoryDocument>(memoryPath(saga));
+  const { data, error } = useAsked<MemoryDocument>(`${memoryPath(saga)}?now`);
   if (error !== undefined) return <Refused error={error} />;
   if (data === undefined) return <Waiting lines={2} />;
   return (
