@@ -9,9 +9,9 @@
  * It does not measure: children that do something, inputs of more than a few bytes, budgets.
  */
 import { type ChildProcess, fork } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { mintSagaId } from "../../protocol/ids.ts";
 import { openServer, startSaga, until } from "./bench-mesh.ts";
+import { cpuMsOf } from "./cpu-of.ts";
 import { type Report, rounded } from "./figures.ts";
 import type { Spent } from "./line-host.ts";
 import { lineName } from "./line-saga.ts";
@@ -105,14 +105,4 @@ async function spentBy(hosts: readonly HostProcess[]): Promise<Spent[]> {
   const all = () => hosts.map(({ told }) => told.flatMap(({ spent }) => spent ?? []));
   await until("what they spent", () => all().every((one, k) => one.length > (known[k] ?? 0)));
   return all().map((one) => one.at(-1) as Spent); // Proof: there is one more than before.
-}
-
-/** Of a process, its own and its system's; Linux only. In hundredths of a second. */
-function cpuMsOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const [user = "0", system = "0"] = text
-    .slice(text.lastIndexOf(")") + 2)
-    .split(" ")
-    .slice(11, 13);
-  return 10 * (Number(user) + Number(system));
 }

@@ -31,6 +31,7 @@ import { allPeers, measurePeers } from "./peers/peers.ts";
 import { measureReaders } from "./readers.ts";
 import { measureRecovery } from "./recovery.ts";
 import { writeResults } from "./results.ts";
+import { measureSchedules } from "./schedules.ts";
 import { measureShards } from "./shards.ts";
 import { measureSleeping } from "./sleeping.ts";
 import { measureStarved } from "./starved.ts";
@@ -51,6 +52,7 @@ interface Options {
   readonly sagas: readonly number[];
   readonly sleeping: readonly number[];
   readonly timers: number;
+  readonly schedules: readonly number[];
   readonly exits: number;
   readonly calls: readonly number[];
   readonly besides: readonly Beside[];
@@ -154,6 +156,11 @@ const benches: Readonly<Record<string, Bench>> = {
     does: "what sagas that wait cost the host, the server and those who use the mesh",
     run: ({ sleeping }) => measureSleeping({ sagas: sleeping, turns: 2 }),
   },
+  schedules: {
+    does: "schedules that are due in the same second, on one host and two; only by name, half an hour",
+    isByName: true,
+    run: ({ schedules }) => measureSchedules({ schedules }),
+  },
   parked: {
     does: "what sagas cost that a host cannot take; only by name, 20 minutes",
     isByName: true,
@@ -218,6 +225,7 @@ ${Object.entries(benches)
   --sync S         default, always or both (both)
   --effect E       host, worker or both: where the effect of a step is (both)
   --sagas N,N      how many sagas at once (1,64,256)
+  --schedules N,N  how many schedules are due at once (100,1000,3000)
   --sleeping N,N   how many sagas sleep, ascending (10000)
   --timers N       how many timers come due at once (100000)
   --exits N        how often each command ends early (10)
@@ -242,6 +250,7 @@ const { values, positionals } = parseArgs({
     sync: { type: "string", default: "both" },
     effect: { type: "string", default: "both" },
     sagas: { type: "string", default: "1,64,256" },
+    schedules: { type: "string", default: "100,1000,3000" },
     sleeping: { type: "string", default: "10000" },
     timers: { type: "string", default: "100000" },
     exits: { type: "string", default: "10" },
@@ -265,6 +274,7 @@ const options: Options = {
   syncs: values.sync === "both" ? ["default", "always"] : [values.sync as Sync],
   placements: values.effect === "both" ? ["host", "worker"] : [values.effect as Placement],
   sagas: values.sagas.split(",").map(Number),
+  schedules: values.schedules.split(",").map(Number),
   sleeping: values.sleeping.split(",").map(Number),
   timers: Number(values.timers),
   exits: Number(values.exits),
@@ -276,9 +286,14 @@ const options: Options = {
 };
 const isUsable =
   unknown.length === 0 &&
-  [options.rounds, options.exits, options.timers, ...options.sleeping, ...options.sagas].every(
-    (count) => Number.isInteger(count) && count > 0,
-  ) &&
+  [
+    options.rounds,
+    options.exits,
+    options.timers,
+    ...options.schedules,
+    ...options.sleeping,
+    ...options.sagas,
+  ].every((count) => Number.isInteger(count) && count > 0) &&
   options.syncs.every((sync) => ["default", "always"].includes(sync)) &&
   options.cases.every((name) => caseNames.includes(name)) &&
   (options.only ?? []).every((name) => allPeers.some((peer) => peer.name === name)) &&
