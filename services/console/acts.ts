@@ -3,7 +3,7 @@
  */
 import { Effects } from "../../protocol/fork.ts";
 import { parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
-import { MeshError } from "../../protocol/errors.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { toValue } from "../../protocol/value.ts";
 import { settleFound } from "../bulk/settle.ts";
 import { readFinding } from "../client/finding.ts";
@@ -13,6 +13,7 @@ import type { ClientDeps } from "../client/send.ts";
 import { signalSaga } from "../client/signal.ts";
 import { startFork } from "../client/start.ts";
 import { castVote } from "../client/vote.ts";
+import { ledgerInPages } from "../views/view.ts";
 import { membersOf, nameMax, reasonMax, textIn } from "./body.ts";
 import type { ForkedAnswer, VoteBody } from "./documents.ts";
 import type { Who } from "./guard.ts";
@@ -54,14 +55,27 @@ export async function vote(
 
 /**
  * Stores a signal. What is sent again under the same id is the same signal, so a page whose request was cut off may send it
- * again. Throws USAGE, SAGA_UNKNOWN, SAGA_ENDED, SIGNAL_UNKNOWN, INPUT_INVALID, UNAVAILABLE.
+ * again, also once the saga has ended by it. Throws USAGE, SAGA_UNKNOWN, SAGA_ENDED, SIGNAL_UNKNOWN, INPUT_INVALID, UNAVAILABLE.
  */
 export async function signal(deps: ClientDeps, saga: SagaId, said: unknown): Promise<void> {
   const body = membersOf(said);
   const [name, id] = [textIn(body, "name", nameMax), textIn(body, "id", nameMax)];
   if (name === undefined || id === undefined || !/^[\w-]{8,100}$/.test(id))
     throw new MeshError("USAGE", "a signal has a name, and an id that repeats are known by");
-  await signalSaga(deps, saga, { name, data: toValue(body["data"] ?? null), id: `console-${id}` });
+  const own = `console-${id}`;
+  try {
+    await signalSaga(deps, saga, { name, data: toValue(body["data"] ?? null), id: own });
+  } catch (error) {
+    if (!isMeshError(error, "SAGA_ENDED") || !(await isTaken(deps, saga, own))) throw error;
+  }
+}
+
+/** Whether the ledger holds the signal. */
+async function isTaken({ ports }: ClientDeps, saga: SagaId, signalId: string): Promise<boolean> {
+  for await (const turns of ledgerInPages(ports, saga))
+    for (const { turn } of turns)
+      if (turn.steps.some(({ event }) => event.type === "signal" && event.id === signalId)) return true;
+  return false;
 }
 
 /**

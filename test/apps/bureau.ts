@@ -2,6 +2,7 @@
  * A bureau for the console's tests: an agent that looks things up, sends a porter, pays after a person has agreed, posts letters
  * of which nobody hears, and waits for a word to go on. What its model writes may be markup. Its input says how long it looks around.
  */
+import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { defineAgent, defineApp, defineSaga, defineTool, toActors } from "sagamesh";
@@ -37,7 +38,11 @@ const pay = defineTool({
   output: z.object({ receipt: z.string() }),
   approval: { by: ["ana"], withinMs: 86_400_000, otherwise: "deny" },
   compensation: "point_of_no_return",
-  perform: async (_, { key }) => ({ receipt: key }),
+  perform: async (_, { key }) => {
+    const { BUREAU_BOOK: book } = process.env;
+    if (book !== undefined) appendFileSync(book, `${key}\n`); // What the outside says of it.
+    return { receipt: key };
+  },
 });
 
 /** Nobody can say whether a letter that was posted has arrived. */

@@ -29,8 +29,14 @@ interface Lane {
   readonly direction: Exclude<Direction, "both">;
 }
 
-/** Listens on free ports of 127.0.0.1, one for each of the servers' addresses (`nats://host:port`). */
-export async function startProxy(servers: readonly string[]): Promise<Proxy> {
+/**
+ * Listens on free ports of 127.0.0.1, one for each of the servers' addresses (`nats://host:port`). `sees` is shown what goes to a
+ * server before it goes.
+ */
+export async function startProxy(
+  servers: readonly string[],
+  sees: (sent: Buffer) => void = () => undefined,
+): Promise<Proxy> {
   const lanes = new Set<Lane>();
   let isCut: (direction: Lane["direction"]) => boolean = () => false;
   let lateByMs = 0;
@@ -42,6 +48,7 @@ export async function startProxy(servers: readonly string[]): Promise<Proxy> {
     lanes.add(lane);
     from.setNoDelay(true);
     from.on("data", (chunk: Buffer) => {
+      if (direction === "to the server") sees(chunk);
       const at = Math.max(last, performance.now() + lateByMs); // What was sent later does not arrive earlier.
       last = at;
       if (at <= performance.now()) to.write(chunk);

@@ -52,10 +52,12 @@ async function ask<T>(path: string, options: RequestInit): Promise<T> {
   const response = await answer.catch((error: unknown) => {
     if (options.signal?.aborted === true) throw error;
     silentSince.set(silentSince.now() ?? begunAt);
-    throw new Refusal(
-      { code: "UNAVAILABLE", message: "the console gives no answer", remedy: "It is asked again." },
-      0,
-    );
+    // Whether an act was stored nobody knows here; its id, or what it says, is known where it is taken.
+    const stored = slow.test(path)
+      ? "Look at what became of it."
+      : "Send it again: it counts once, stored or not.";
+    const remedy = options.method === "POST" ? stored : "It is asked again.";
+    throw new Refusal({ code: "UNAVAILABLE", message: "the console gives no answer", remedy }, 0);
   });
   // Tables that are being filled give no answer yet, and say so; the server does.
   const isSilent = response.status === 503 && !slow.test(path);

@@ -1,22 +1,21 @@
 /** App: the frame around every view. */
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import type { MeDocument } from "../documents.ts";
-import { isShut, silentSince, useAsked } from "./api.ts";
+import { isShut, useAsked } from "./api.ts";
 import { CostView } from "./cost.tsx";
 import { keyHelp, useKeys } from "./keys.ts";
 import { counts, hear, isHeard } from "./live.ts";
-import { useNow } from "./marks.tsx";
 import { Foot, me } from "./me.tsx";
 import { MeshView } from "./mesh.tsx";
 import { go, usePlace, useRouting } from "./route.ts";
 import { SagaView } from "./saga.tsx";
 import { SagasView } from "./sagas.tsx";
 import { Shut } from "./shut.tsx";
+import { Silence } from "./silence.tsx";
 import { useStore } from "./store.ts";
 import { TaskView } from "./task.tsx";
 import { TasksView } from "./tasks.tsx";
 import { nextTheme, theme } from "./theme.ts";
-import { lasted } from "./words.ts";
 
 export function App() {
   useRouting();
@@ -130,18 +129,6 @@ const Heard = () => {
     />
   );
 };
-
-/** Says that the server gives no answer, over the page, so that nothing under it moves. */
-function Silence() {
-  const since = useStore(silentSince);
-  const now = useNow(1_000, since !== undefined);
-  if (since === undefined || now - since < 1_500) return null;
-  return (
-    <div class="silence" role="alert">
-      No answer for {lasted(now - since)}. What is shown is as it was; it is asked again.
-    </div>
-  );
-}
 
 function Help({ onClose }: { readonly onClose: () => void }) {
   return (

@@ -1,8 +1,9 @@
-/** Asking: a dialog that sends one thing, and says why it was refused. */
+/** Asking: a dialog that sends one thing, and says that it is not answered yet, or why it was refused. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "./api.ts";
 import { Refused } from "./marks.tsx";
+import { Silence } from "./silence.tsx";
 
 /** What repeats are known by; 16 bytes of chance, which a page has without TLS too. */
 export const newId = (): string =>
@@ -50,6 +51,7 @@ export function Asking({ title, about, isGrave = false, isReady = true, send, on
         </h2>
         {children}
         {error === undefined ? null : <Refused error={error} />}
+        {isSending ? <Silence then="what you sent is on its way" /> : null}
         <div class="buttons">
           <button type="button" onClick={() => onClose(false)}>
             Leave it

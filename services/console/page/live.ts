@@ -34,11 +34,11 @@ function tell<K extends keyof LiveEvents>(name: K, event: LiveEvents[K]): void {
   for (const listener of listeners.get(name) ?? []) (listener as (event: LiveEvents[K]) => void)(event);
 }
 
-function open(query: string): void {
+function open(query: string, isAgain = false): void {
   source?.close();
   const own = new EventSource(`/api/changes${query}`);
   source = own;
-  let wasAway = false;
+  let wasAway = isAgain;
   own.onopen = () => {
     isHeard.set(true);
     if (wasAway) tell("back", undefined);
@@ -48,7 +48,7 @@ function open(query: string): void {
     isHeard.set(false);
     wasAway = true;
     // A browser gives up for good on an answer that is no stream.
-    if (own.readyState === EventSource.CLOSED) setTimeout(() => own === source && open(query), 2_000);
+    if (own.readyState === EventSource.CLOSED) setTimeout(() => own === source && open(query, true), 2_000);
   };
   for (const name of names)
     own.addEventListener(name, ({ data }: MessageEvent<string>) => {
