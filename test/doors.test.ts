@@ -150,12 +150,14 @@ describe("the package", () => {
   });
 
   /** The paths that are packed, but for what is built before. */
-  const packedPaths = async (): Promise<readonly string[]> => {
+  const paths = async (): Promise<readonly string[]> => {
     const run = promisify(execFile);
     const { stdout } = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root });
     const [{ files }] = JSON.parse(stdout) as [{ files: readonly { path: string }[] }];
     return files.map(({ path }) => path).filter((path) => !path.startsWith("dist/"));
   };
+  let asked: Promise<readonly string[]> | undefined;
+  const packedPaths = () => (asked ??= paths());
 
   test("brings every file that one of its documents links to", async () => {
     const paths = await packedPaths();

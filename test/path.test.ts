@@ -9,6 +9,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { compiledAnew } from "./support/compiled-once.ts";
 
 const filesMax = 12;
 const linesMax = 2_000;
@@ -42,7 +43,7 @@ const onPath = listIn("ARCHITECTURE.md", "## The path");
 const walking = promisify(execFile)(
   process.execPath,
   ["--conditions=sagamesh-source", path.join(import.meta.dirname, "support/walked.ts")],
-  { cwd: root },
+  { cwd: root, env: compiledAnew },
 );
 
 test("the path is at most 12 files and 2,000 lines, and README tells a reader to read just these", () => {

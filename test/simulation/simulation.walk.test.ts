@@ -11,7 +11,7 @@ import { share } from "../support/share.ts";
 import { runSimulation } from "./child.ts";
 import { simulate } from "./simulator.ts";
 
-const seedsEach = share(50, 500);
+const seedsEach = share(25, 500);
 
 describe("simulation", () => {
   test.concurrent.for([1, 1 + seedsEach])(
@@ -26,7 +26,7 @@ describe("simulation", () => {
 
   test("no promise is broken where most children stand in line", { timeout: 600_000 }, async ({ expect }) => {
     const profile = JSON.stringify({ crowds: 2, journeys: 0, planners: 0 });
-    const seeds = String(share(30, 400));
+    const seeds = String(share(15, 400));
     const { report, text } = await runSimulation(["--seeds", seeds, "--profile", profile]);
     expect(report.found, text).toEqual([]);
   });

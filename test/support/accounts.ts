@@ -1,14 +1,14 @@
 /** Accounts: what a fold and a ledger's account both say of a saga, side by side. */
-import { expect } from "vitest";
 import { isDeferred, type SagaState } from "../../actors/contract/state.ts";
 import type { Account } from "../../services/ledger/account.ts";
+import { expectEqual } from "./equal.ts";
 
 const byId = (a: { readonly intent: { id: string } }, b: { readonly intent: { id: string } }) =>
   a.intent.id < b.intent.id ? -1 : 1;
 
 /** Fails unless the account says of what is open, stands, is in doubt and was spent what the fold says. */
 export function expectSame(account: Account, state: SagaState): void {
-  expect({
+  const told = {
     turn: account.turns,
     open: [...account.open.values()]
       .map(({ intent, attempt, deferred }) => ({ intent, attempt, deferred: deferred !== undefined }))
@@ -18,7 +18,8 @@ export function expectSame(account: Account, state: SagaState): void {
     spent: account.spent,
     below: account.below,
     ended: state.phase.kind === "ended" ? account.end?.intent.status : undefined,
-  }).toEqual({
+  };
+  expectEqual(told, {
     turn: state.turn,
     open: Object.values(state.open)
       .map((open) => ({ intent: open.intent, attempt: open.attempt, deferred: isDeferred(open) }))

@@ -1,14 +1,13 @@
 /**
  * Goal: a day of each problem ends with what is true: a schedule that every predicate accepts, or the proof that there
- * is none, by as much as the exact search says; what happened before a notice is never rewritten, and who dies in the
- * middle changes nothing. Method: the application on a mesh in memory, disruptions as signals; what was executed is
+ * is none, by as much as the exact search says; what happened before a notice is never rewritten. Who dies in the middle changes
+ * nothing: killed.walk.test.ts. Method: the application on a mesh in memory, disruptions as signals; what was executed is
  * read from the ledger's results, apart from what the saga says of itself, and asked of the search and the predicates.
  */
 import { testMesh, type TestMesh } from "sagamesh/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { seededChance } from "../../../services/memory/faults.ts";
-import { openTestMesh } from "../../../services/testing/test-mesh.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { checking } from "../schedules/checking.ts";
 import { randomDinner, randomWedding } from "./random-days.ts";
@@ -402,43 +401,4 @@ describe("common sense on James's way", () => {
       expect(output.lateMin ?? null).toBe(lateMin);
     },
   );
-});
-
-describe("killed", () => {
-  const run = async (plan: string, crashAt: number) => {
-    const { app, realm, diary } = createRealm();
-    let writes = 0;
-    const t = openTestMesh(
-      app,
-      {},
-      {
-        crashesAt: (role, port, method, when) => {
-          if (role !== "host" || `${port}.${method}` !== "ledger.append") return false;
-          if (when === "before") writes += 1;
-          // Before and after in turns: in half of them the turn was written and nobody had learnt of it.
-          return writes === crashAt && when === (crashAt % 2 === 0 ? "before" : "after") && crashAt > 0;
-        },
-      },
-    );
-    const saga = await t.start(realm, { problem: "P8-traffic", plans: [[plan]] }, { id: "day-1" });
-    await saga.result();
-    const end = endOf(await saga.ledger());
-    await t[Symbol.asyncDispose]();
-    return { writes, end, diary: [...diary.values()] };
-  };
-  const expectSame = async (plan: string, outcome: string, every: number) => {
-    const { writes, ...whole } = await run(plan, 0);
-    expect(whole.end.output.outcome).toBe(outcome);
-    expect(writes).toBeGreaterThan(35);
-    for (let crashAt = 1; crashAt <= writes; crashAt += every) {
-      const { writes: _, ...again } = await run(plan, crashAt);
-      expect({ crashAt, ...again }).toEqual({ crashAt, ...whole });
-    }
-  };
-
-  test("at any write of a ledger, it ends as infeasible as without, and every action is begun once", () =>
-    expectSame("mended-table6", "infeasible", 1));
-
-  test("at one write in nine of a day that is rescued, it is rescued the same", () =>
-    expectSame("witness-P5", "feasible", 9));
 });

@@ -7,6 +7,7 @@ import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { compiledAnew } from "../../support/compiled-once.ts";
 import { share } from "../../support/share.ts";
 import type { Counted } from "../../support/work-counted.ts";
 
@@ -18,7 +19,9 @@ async function counted(kind: string, turns: number): Promise<readonly [Counted, 
   // An optimised function is counted in part.
   const flags = ["--conditions=sagamesh-source", "--no-opt", "--no-maglev"];
   const args = [...flags, script, kind, String(turns)];
-  const { stdout } = await counting(process.execPath, args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
+  const { stdout } = await counting(process.execPath, args, {
+    ...{ cwd: root, env: compiledAnew, maxBuffer: 64 * 1024 * 1024 },
+  });
   return JSON.parse(stdout) as [Counted, ...Counted[]];
 }
 

@@ -8,6 +8,7 @@ import type { Account } from "../../../services/ledger/account.ts";
 import { createAccountReader } from "../../../services/ledger/account-reader.ts";
 import { createInspecting } from "../../../services/views/inspected.ts";
 import type { Turn } from "../../../protocol/turn.ts";
+import { expectEqual } from "../../support/equal.ts";
 import { examples, record } from "../../support/recorded-runs.ts";
 import { toldLedgers } from "../../support/told-ledgers.ts";
 import { tickingLedger } from "../../support/ticking.ts";
@@ -30,7 +31,7 @@ function expectSameBut(remembers: number, own: Account, all: Account): void {
     "reserved",
     "raises",
   ] as const)
-    expect(rest[member], member).toEqual(whole[member]);
+    expectEqual(rest[member], whole[member], member);
   for (const member of [
     "turns",
     "hosts",
@@ -41,12 +42,12 @@ function expectSameBut(remembers: number, own: Account, all: Account): void {
     "definition",
     "exceeded",
   ] as const)
-    expect(rest[member], member).toEqual(whole[member]);
+    expectEqual(rest[member], whole[member], member);
   expect(none).toBe(0);
   expect(forgotten).toBe(every.size - intents.size);
-  for (const [id, told] of intents) expect(told).toEqual(every.get(id));
+  for (const [id, told] of intents) expectEqual(told, every.get(id));
   const lost = [...every.values()].filter(({ intent }) => !intents.has(intent.id));
-  for (const { intent } of lost) expect(all.open.has(intent.id)).toBe(false);
+  expect(lost.filter(({ intent }) => all.open.has(intent.id))).toEqual([]);
   if (every.size <= remembers) expect(forgotten).toBe(0);
 }
 
@@ -54,7 +55,7 @@ function compare(turns: readonly Turn[]): void {
   for (const remembers of few) {
     const [own, all] = [createAccountReader(remembers), createAccountReader()];
     for (const turn of turns) {
-      expect(own.take(turn)).toEqual(all.take(turn));
+      expectEqual(own.take(turn), all.take(turn));
       expectSameBut(remembers, own.account, all.account);
     }
   }
