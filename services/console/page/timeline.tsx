@@ -165,16 +165,18 @@ function ItemRow({ row: { item, depth }, scale, now, isChosen, said, child, onPi
             class={`span ${item.status}${isWait(item) ? " wait" : ""}${until > at ? "" : " moment"}`}
             style={{ left: `${left * 100}%`, width: `${(right - left) * 100}%` }}
           />
-          <span
-            class="took"
-            style={right > 0.75 ? { right: `${(1 - left) * 100}%` } : { left: `${right * 100}%` }}
-          >
-            {time}
-          </span>
+          <span {...placeOf(left, right)}>{time}</span>
         </span>
       </button>
     </div>
   );
+}
+
+/** How long it took stands where there is room: behind the bar, before it, or on a bar that leaves none. */
+function placeOf(left: number, right: number) {
+  if (right <= 0.75) return { class: "took", style: { left: `${right * 100}%` } };
+  if (left >= 0.25) return { class: "took", style: { right: `${(1 - left) * 100}%` } };
+  return { class: "took inside", style: { right: `${(1 - right) * 100}%` } };
 }
 
 /** Of a child that is open, where nothing of it can be shown yet. */
